@@ -1,0 +1,87 @@
+//! Every environment variable that the program reads.
+//!
+//! Nothing else calls `std::env::var`; clippy's `disallowed-methods` sees to it. The table in
+//! `docs/environment.md` is checked against [`ALL`] by a test.
+
+use std::ffi::OsString;
+
+use camino::Utf8PathBuf;
+
+/// An environment variable that we read, with the sentence that documents it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What it changes.
+    pub meaning: &'static str,
+}
+
+macro_rules! variables {
+    ($($(#[doc = $meaning:literal])+ $ident:ident = $name:literal;)+) => {
+        $($(#[doc = $meaning])+ pub const $ident: Variable =
+            Variable { name: $name, meaning: concat!($($meaning),+) };)+
+        /// All of them, in the order of the documentation.
+        pub const ALL: &[Variable] = &[$($ident),+];
+    };
+}
+
+variables! {
+    /// Puts configuration, cache and state below one directory (`config.toml` directly in it, `cache/`, `state/`).
+    AGENTS_HOME = "CARGO_AGENTS_HOME";
+    /// Read like `CARGO_AGENTS_HOME` when that is not set, for people who come from Symposium.
+    SYMPOSIUM_HOME = "SYMPOSIUM_HOME";
+    /// Base directory of the configuration, when no home override is set.
+    XDG_CONFIG_HOME = "XDG_CONFIG_HOME";
+    /// Base directory of the cache, when no home override is set.
+    XDG_CACHE_HOME = "XDG_CACHE_HOME";
+    /// Base directory of the state, when no home override is set.
+    XDG_STATE_HOME = "XDG_STATE_HOME";
+    /// The user's home directory.
+    HOME = "HOME";
+    /// The cargo to run, before anything else.
+    AGENTS_CARGO = "CARGO_AGENTS_CARGO";
+    /// Read like `CARGO_AGENTS_CARGO` when that is not set.
+    SYMPOSIUM_CARGO = "SYMPOSIUM_CARGO";
+    /// The cargo that started us; used for everything we ask of cargo.
+    CARGO = "CARGO";
+    /// Where cargo keeps its own configuration, registry caches and installed programs.
+    CARGO_HOME = "CARGO_HOME";
+    /// Set to `true` by the environment or `net.offline`: no network.
+    CARGO_NET_OFFLINE = "CARGO_NET_OFFLINE";
+    /// Searched for programs; children get it with the directories of what they need in front.
+    PATH = "PATH";
+    /// Any value but the empty one turns colours off, unless `--color always`.
+    NO_COLOR = "NO_COLOR";
+}
+
+impl Variable {
+    /// Its value; an empty one counts as not set.
+    #[must_use]
+    pub fn get(self) -> Option<OsString> {
+        #[expect(clippy::disallowed_methods, reason = "this is the one place")]
+        std::env::var_os(self.name).filter(|value| !value.is_empty())
+    }
+
+    /// Its value as text; `None` when it is not set, empty or not UTF-8.
+    #[must_use]
+    pub fn text(self) -> Option<String> {
+        self.get()?.into_string().ok()
+    }
+
+    /// Its value as an absolute path; relative ones are ignored, as the XDG rules ask.
+    #[must_use]
+    pub fn absolute_path(self) -> Option<Utf8PathBuf> {
+        self.text().map(Utf8PathBuf::from).filter(|path| path.is_absolute())
+    }
+}
+
+/// Whether a variable that a plugin names (in an `env(...)` predicate) is set, and to what.
+#[must_use]
+pub fn named_by_plugin(name: &str) -> Option<OsString> {
+    // `set_var` refuses such names and `var_os` may panic on them on some platforms.
+    if name.is_empty() || name.contains(['=', '\0']) {
+        return None;
+    }
+    #[expect(clippy::disallowed_methods, reason = "the name comes from a manifest")]
+    std::env::var_os(name)
+}

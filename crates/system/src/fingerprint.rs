@@ -1,0 +1,243 @@
+//! Reading files in a way that can later tell whether the answer still holds.
+//!
+//! Whoever computes something from files reads them through [`Inputs`]; nothing that was looked at can
+//! then be forgotten. The [`Fingerprint`] that comes out is stored beside the answer and checked by
+//! `stat` alone, except for what was *young*: a file changed less than two seconds before we read it
+//! may change again without its time, size and inode changing, so there the content is compared too.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
+
+use crate::cache::{Digest, digest};
+
+/// File systems and kernels disagree about how finely time stamps are kept; two seconds is the
+/// coarsest in use (FAT).
+const YOUNG: Duration = Duration::from_secs(2);
+
+/// Nanoseconds since 1970; files from before are all alike to us.
+type Nanos = u64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    modified: Nanos,
+    size: u64,
+    inode: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum Seen {
+    /// Nothing was there.
+    Absent,
+    /// Something was there and only that mattered.
+    Present,
+    /// The content of a file.
+    File(Stamp, Digest),
+    /// The names in a directory.
+    Directory(Stamp, Digest),
+}
+
+/// The files that an answer was computed from. See the [module](self).
+#[derive(Debug, Default)]
+pub struct Inputs {
+    seen: BTreeMap<Utf8PathBuf, Seen>,
+}
+
+/// What a set of inputs looked like. See the [module](self).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    taken: Nanos,
+    seen: Vec<(Utf8PathBuf, Seen)>,
+}
+
+/// Whether an answer still holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freshness {
+    /// It does.
+    Fresh,
+    /// It does, but content had to be compared; storing [`Fingerprint::renewed`] makes the next check cheap.
+    FreshAfterReading,
+    /// Some input changed.
+    Stale,
+}
+
+impl Inputs {
+    /// Nothing looked at yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The text of a file, or `None` if there is none.
+    pub fn read(&mut self, path: &Utf8Path) -> io::Result<Option<String>> {
+        let Some(bytes) = self.read_bytes(path)? else { return Ok(None) };
+        String::from_utf8(bytes).map(Some).map_err(|_| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("`{path}` is not valid UTF-8"))
+        })
+    }
+
+    /// The bytes of a file, or `None` if there is none.
+    pub fn read_bytes(&mut self, path: &Utf8Path) -> io::Result<Option<Vec<u8>>> {
+        let (seen, bytes) = match look_at_file(path)? {
+            Some((stamp, bytes)) => (Seen::File(stamp, digest(&bytes)), Some(bytes)),
+            None => (Seen::Absent, None),
+        };
+        self.seen.insert(path.to_owned(), seen);
+        Ok(bytes)
+    }
+
+    /// The sorted names in a directory, or `None` if there is no such directory. Names that are not
+    /// UTF-8 are left out.
+    pub fn list(&mut self, path: &Utf8Path) -> io::Result<Option<Vec<String>>> {
+        let (seen, names) = match look_at_directory(path)? {
+            Some((stamp, names)) => (Seen::Directory(stamp, digest_names(&names)), Some(names)),
+            None => (Seen::Absent, None),
+        };
+        self.seen.insert(path.to_owned(), seen);
+        Ok(names)
+    }
+
+    /// Whether something is there, whatever it is.
+    pub fn exists(&mut self, path: &Utf8Path) -> bool {
+        let exists = path.exists();
+        // A stronger observation of the same path stays.
+        let seen = if exists { Seen::Present } else { Seen::Absent };
+        self.seen.entry(path.to_owned()).or_insert(seen);
+        exists
+    }
+
+    /// Everything that was looked at, as a value that can be stored.
+    #[must_use]
+    pub fn finish(self) -> Fingerprint {
+        Fingerprint { taken: now(), seen: self.seen.into_iter().collect() }
+    }
+}
+
+impl Fingerprint {
+    /// Whether everything still looks as it did.
+    #[must_use]
+    pub fn check(&self) -> Freshness {
+        let young_since = self.taken.saturating_sub(nanos(YOUNG));
+        let mut answer = Freshness::Fresh;
+        for (path, seen) in &self.seen {
+            let young = |stamp: &Stamp| stamp.modified >= young_since;
+            let same = match seen {
+                Seen::Absent => !path.exists(),
+                Seen::Present => path.exists(),
+                Seen::File(stamp, content) if young(stamp) => {
+                    answer = Freshness::FreshAfterReading;
+                    matches!(look_at_file(path), Ok(Some((now, bytes)))
+                        if now == *stamp && digest(&bytes) == *content)
+                }
+                Seen::Directory(stamp, names) if young(stamp) => {
+                    answer = Freshness::FreshAfterReading;
+                    matches!(look_at_directory(path), Ok(Some((now, found)))
+                        if now == *stamp && digest_names(&found) == *names)
+                }
+                Seen::File(stamp, _) | Seen::Directory(stamp, _) => {
+                    stamp_of(path).as_ref() == Some(stamp)
+                }
+            };
+            if !same {
+                return Freshness::Stale;
+            }
+        }
+        answer
+    }
+
+    /// The same observation, made again now: what was young then need not be any more.
+    /// Only meaningful right after a [`check`](Self::check) that was not stale.
+    #[must_use]
+    pub fn renewed(mut self) -> Self {
+        self.taken = now();
+        self
+    }
+
+    /// The paths that were looked at.
+    pub fn paths(&self) -> impl Iterator<Item = &Utf8Path> {
+        self.seen.iter().map(|(path, _)| path.as_path())
+    }
+
+    /// A digest of everything that was seen, without the time of looking: equal for equal inputs.
+    #[must_use]
+    pub fn identity(&self) -> Digest {
+        digest(&postcard::to_allocvec(&self.seen).unwrap_or_default())
+    }
+}
+
+fn look_at_file(path: &Utf8Path) -> io::Result<Option<(Stamp, Vec<u8>)>> {
+    use std::io::Read as _;
+    let mut file = match fs_err::File::open(path) {
+        Ok(file) => file,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::Error::new(
+            io::ErrorKind::IsADirectory,
+            format!("`{path}` is a directory, not a file"),
+        ));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+    file.read_to_end(&mut bytes)?;
+    Ok(Some((stamp(&metadata), bytes)))
+}
+
+fn look_at_directory(path: &Utf8Path) -> io::Result<Option<(Stamp, Vec<String>)>> {
+    let Some(stamp) = stamp_of(path) else { return Ok(None) };
+    let entries = match fs_err::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.extend(entry?.file_name().into_string().ok());
+    }
+    names.sort_unstable();
+    Ok(Some((stamp, names)))
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn digest_names(names: &[String]) -> Digest {
+    digest(names.join("\0").as_bytes())
+}
+
+fn stamp_of(path: &Utf8Path) -> Option<Stamp> {
+    path.metadata().ok().map(|metadata| stamp(&metadata))
+}
+
+fn stamp(metadata: &std::fs::Metadata) -> Stamp {
+    #[cfg(unix)]
+    let inode = std::os::unix::fs::MetadataExt::ino(metadata);
+    #[cfg(not(unix))]
+    let inode = 0;
+    // The size of a directory is an accident of the file system.
+    let size = if metadata.is_dir() { 0 } else { metadata.len() };
+    let modified = metadata.modified().map_or(u64::MAX, since_1970);
+    Stamp { modified, size, inode }
+}
+
+fn now() -> Nanos {
+    since_1970(SystemTime::now())
+}
+
+fn since_1970(time: SystemTime) -> Nanos {
+    time.duration_since(UNIX_EPOCH).map_or(0, nanos)
+}
+
+fn nanos(duration: Duration) -> Nanos {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

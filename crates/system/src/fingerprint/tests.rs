@@ -1,0 +1,137 @@
+use super::*;
+
+struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+    fn path(&self, name: &str) -> Utf8PathBuf {
+        Utf8PathBuf::from_path_buf(self.0.path().join(name)).unwrap()
+    }
+    fn write(&self, name: &str, text: &str) -> Utf8PathBuf {
+        let path = self.path(name);
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        fs_err::write(&path, text).unwrap();
+        path
+    }
+}
+
+/// Gives `path` a time far enough back that it is not young.
+fn age(path: &Utf8Path) {
+    let long_ago = SystemTime::now() - Duration::from_secs(3600);
+    std::fs::File::open(path).unwrap().set_modified(long_ago).unwrap();
+}
+
+fn same_time(path: &Utf8Path, text: &str) {
+    let before = path.metadata().unwrap().modified().unwrap();
+    fs_err::write(path, text).unwrap();
+    std::fs::File::options().write(true).open(path).unwrap().set_modified(before).unwrap();
+}
+
+#[test]
+fn a_rewrite_of_a_young_file_with_the_same_time_and_size_is_noticed() {
+    let scratch = Scratch::new();
+    let file = scratch.write("Cargo.lock", "one");
+    let mut inputs = Inputs::new();
+    inputs.read(&file).unwrap();
+    let fingerprint = inputs.finish();
+    assert_eq!(fingerprint.check(), Freshness::FreshAfterReading);
+    same_time(&file, "two");
+    assert_eq!(fingerprint.check(), Freshness::Stale);
+}
+
+#[test]
+fn an_old_unchanged_file_is_not_read_again() {
+    let scratch = Scratch::new();
+    let file = scratch.write("Cargo.lock", "one");
+    age(&file);
+    let mut inputs = Inputs::new();
+    inputs.read(&file).unwrap();
+    assert_eq!(inputs.finish().check(), Freshness::Fresh);
+}
+
+#[test]
+fn a_file_from_the_future_is_always_compared_by_content() {
+    let scratch = Scratch::new();
+    let file = scratch.write("a", "one");
+    let future = SystemTime::now() + Duration::from_secs(3600);
+    std::fs::File::options().write(true).open(&file).unwrap().set_modified(future).unwrap();
+    let mut inputs = Inputs::new();
+    inputs.read(&file).unwrap();
+    let fingerprint = inputs.finish().renewed();
+    assert_eq!(fingerprint.check(), Freshness::FreshAfterReading);
+    same_time(&file, "two");
+    assert_eq!(fingerprint.check(), Freshness::Stale);
+}
+
+#[test]
+fn renewing_makes_the_next_check_cheap_once_the_inputs_have_aged() {
+    let scratch = Scratch::new();
+    let file = scratch.write("a", "one");
+    let mut inputs = Inputs::new();
+    inputs.read(&file).unwrap();
+    let mut fingerprint = inputs.finish();
+    assert_eq!(fingerprint.check(), Freshness::FreshAfterReading);
+    fingerprint.taken += nanos(YOUNG) + nanos(Duration::from_secs(1));
+    assert_eq!(fingerprint.check(), Freshness::Fresh);
+}
+
+#[test]
+fn what_was_absent_must_stay_absent_and_what_was_present_present() {
+    let scratch = Scratch::new();
+    let mut inputs = Inputs::new();
+    assert!(!inputs.exists(&scratch.path("a")));
+    assert_eq!(inputs.read(&scratch.path("b")).unwrap(), None);
+    let fingerprint = inputs.finish();
+    assert_eq!(fingerprint.check(), Freshness::Fresh);
+    let b = scratch.write("b", "");
+    assert_eq!(fingerprint.check(), Freshness::Stale);
+    fs_err::remove_file(b).unwrap();
+    assert_eq!(fingerprint.check(), Freshness::Fresh);
+
+    let c = scratch.write("c", "");
+    let mut inputs = Inputs::new();
+    assert!(inputs.exists(&c));
+    let fingerprint = inputs.finish();
+    fs_err::remove_file(c).unwrap();
+    assert_eq!(fingerprint.check(), Freshness::Stale);
+}
+
+#[test]
+fn a_new_name_in_a_directory_is_noticed_even_with_the_same_time() {
+    let scratch = Scratch::new();
+    scratch.write("d/one", "");
+    let dir = scratch.path("d");
+    let mut inputs = Inputs::new();
+    assert_eq!(inputs.list(&dir).unwrap().unwrap(), ["one"]);
+    let fingerprint = inputs.finish();
+    let before = dir.metadata().unwrap().modified().unwrap();
+    scratch.write("d/two", "");
+    std::fs::File::open(&dir).unwrap().set_modified(before).unwrap();
+    assert_eq!(fingerprint.check(), Freshness::Stale);
+}
+
+#[test]
+fn existence_does_not_weaken_a_content_observation() {
+    let scratch = Scratch::new();
+    let file = scratch.write("a", "one");
+    let mut inputs = Inputs::new();
+    inputs.read(&file).unwrap();
+    inputs.exists(&file);
+    let fingerprint = inputs.finish();
+    fs_err::write(&file, "other").unwrap();
+    assert_eq!(fingerprint.check(), Freshness::Stale);
+}
+
+#[test]
+fn identity_ignores_the_time_of_looking() {
+    let scratch = Scratch::new();
+    let file = scratch.write("a", "one");
+    let look = || {
+        let mut inputs = Inputs::new();
+        inputs.read(&file).unwrap();
+        inputs.finish()
+    };
+    assert_eq!(look().identity(), look().renewed().identity());
+}

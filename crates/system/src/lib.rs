@@ -1,0 +1,44 @@
+//! What every room of `cargo agents` needs from the machine it runs on.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`dirs`] | where our own files live |
+//! | [`env`] | every environment variable that we read, in one list |
+//! | [`atomic`] | writing a file so that nobody ever sees half of it |
+//! | [`fingerprint`] | reading files in a way that can later tell whether the answer still holds |
+//! | [`cache`] | small binary cache files that are never trusted across versions or after damage |
+//! | [`lock`] | one process at a time |
+//! | [`process`] | child processes with a deadline, and replacing ourselves by one |
+//! | [`finding`] | diagnostics as values |
+//! | [`explain`] | what an error is (exit code) and what to do about it (hint) |
+//! | [`nearest`] | "did you mean" |
+//! | [`progress`] | one status line on a terminal, nothing elsewhere |
+//!
+//! Nothing here knows what a plugin or a workspace is.
+//!
+//! ```
+//! use agents_system::fingerprint::{Freshness, Inputs};
+//! # fn main() -> std::io::Result<()> {
+//! # let dir = tempfile::tempdir()?;
+//! # let file = camino::Utf8PathBuf::from_path_buf(dir.path().join("a")).unwrap();
+//! fs_err::write(&file, "one")?;
+//! let mut inputs = Inputs::new();
+//! assert_eq!(inputs.read(&file)?.as_deref(), Some("one"));
+//! let fingerprint = inputs.finish();
+//! assert_ne!(fingerprint.check(), Freshness::Stale);
+//! fs_err::write(&file, "two")?;
+//! assert_eq!(fingerprint.check(), Freshness::Stale);
+//! # Ok(()) }
+//! ```
+
+pub mod atomic;
+pub mod cache;
+pub mod dirs;
+pub mod env;
+pub mod explain;
+pub mod finding;
+pub mod fingerprint;
+pub mod lock;
+pub mod nearest;
+pub mod process;
+pub mod progress;

@@ -1,0 +1,104 @@
+//! One process at a time.
+
+use std::{
+    fs::{File, TryLockError},
+    io,
+    time::{Duration, Instant},
+};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::{process::interrupted, progress::Progress};
+
+/// An exclusive lock that other processes respect, held until dropped. The operating system releases it
+/// when the process dies, so there is never a stale one.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+/// Why a lock was not had.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// The lock file cannot be made or locked.
+    #[error("cannot lock `{path}`")]
+    Io {
+        /// The lock file.
+        path: Utf8PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Somebody else held it for too long.
+    #[error("another process has held `{path}` for {} minutes", waited.as_secs() / 60)]
+    TimedOut {
+        /// The lock file.
+        path: Utf8PathBuf,
+        /// How long we waited.
+        waited: Duration,
+    },
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Lock {
+    /// Waits for the lock, saying so on a terminal; gives up after `deadline`.
+    pub fn acquire(
+        path: &Utf8Path,
+        deadline: Duration,
+        progress: &Progress,
+    ) -> Result<Self, LockError> {
+        let failed = |source| LockError::Io { path: path.to_owned(), source };
+        if let Some(parent) = path.parent() {
+            fs_err::create_dir_all(parent).map_err(failed)?;
+        }
+        let file = File::options()
+            .create(true)
+            .append(true)
+            .open(path)
+            .map_err(failed)?;
+        let since = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            if interrupted() {
+                return Err(LockError::Interrupted);
+            }
+            if since.elapsed() > deadline {
+                return Err(LockError::TimedOut { path: path.to_owned(), waited: since.elapsed() });
+            }
+            progress.tick("waiting for another cargo agents process");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The lock if nobody holds it now.
+    pub fn try_acquire(path: &Utf8Path) -> io::Result<Option<Self>> {
+        let file = File::options().create(true).append(true).open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_holder_waits_and_the_drop_releases() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8PathBuf::from_path_buf(dir.path().join("l")).unwrap();
+        let held = Lock::acquire(&path, Duration::ZERO, &Progress::silent()).unwrap();
+        assert!(Lock::try_acquire(&path).unwrap().is_none());
+        let refused = Lock::acquire(&path, Duration::ZERO, &Progress::silent());
+        assert!(matches!(refused, Err(LockError::TimedOut { .. })));
+        drop(held);
+        assert!(Lock::try_acquire(&path).unwrap().is_some());
+    }
+}

@@ -1,0 +1,398 @@
+//! Child processes.
+//!
+//! Every child has a deadline, is its own process group and dies as one; its output goes through files,
+//! so no pipe can fill up and no reader thread is needed. [`Call::replace`] is the exception: there we
+//! *become* the child.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    io::{self, Read as _, Seek as _},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::env;
+
+/// More than any tool we run has reason to print.
+const MAX_OUTPUT: u64 = 256 * 1024 * 1024;
+/// How long a child may take to react to a polite request to end.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A child process to be.
+#[derive(Debug, Clone)]
+pub struct Call {
+    program: OsString,
+    args: Vec<OsString>,
+    cwd: Option<Utf8PathBuf>,
+    env: Vec<(OsString, Option<OsString>)>,
+    deadline: Duration,
+}
+
+/// What a child printed and how it ended.
+#[derive(Debug)]
+pub struct Captured {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// What it said.
+    pub stderr: Vec<u8>,
+}
+
+/// Why a child did not run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// There is no such program.
+    #[error("there is no program `{program}`")]
+    NotFound {
+        /// As we called it.
+        program: String,
+    },
+    /// It could not be started or watched.
+    #[error("cannot run `{program}`")]
+    Io {
+        /// As we called it.
+        program: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// It was ended because it took too long.
+    #[error("`{program}` did not finish within {} s and was stopped", after.as_secs())]
+    TimedOut {
+        /// As we called it.
+        program: String,
+        /// Its deadline.
+        after: Duration,
+    },
+    /// It was ended because it printed without end.
+    #[error("`{program}` printed more than {} MiB and was stopped", MAX_OUTPUT / 1024 / 1024)]
+    TooMuchOutput {
+        /// As we called it.
+        program: String,
+    },
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Call {
+    /// A call of `program`, found through `PATH` unless it is a path.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: None,
+            env: Vec::new(),
+            deadline: Duration::from_secs(60),
+        }
+    }
+
+    /// One more argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn args<S: Into<OsString>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Where it runs.
+    #[must_use]
+    pub fn cwd(mut self, dir: impl Into<Utf8PathBuf>) -> Self {
+        self.cwd = Some(dir.into());
+        self
+    }
+
+    /// With this variable set.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), Some(value.into())));
+        self
+    }
+
+    /// Without this variable.
+    #[must_use]
+    pub fn without_env(mut self, name: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), None));
+        self
+    }
+
+    /// How long it may take; a minute unless said otherwise.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// The command line, for messages.
+    #[must_use]
+    pub fn display(&self) -> String {
+        let words = std::iter::once(&self.program).chain(&self.args);
+        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Runs it and keeps what it prints.
+    pub fn capture(&self) -> Result<Captured, ProcessError> {
+        self.capture_watched(|_| {})
+    }
+
+    /// Runs it and keeps what it prints; `watch` is called now and then with the last line that it
+    /// printed to standard error.
+    pub fn capture_watched(&self, mut watch: impl FnMut(&str)) -> Result<Captured, ProcessError> {
+        let mut stdout = tempfile::tempfile().map_err(|source| self.io(source))?;
+        let mut stderr = tempfile::tempfile().map_err(|source| self.io(source))?;
+        let share = |file: &File| file.try_clone().map_err(|source| self.io(source));
+        let child = self.spawn(share(&stdout)?.into(), share(&stderr)?.into())?;
+        let status = self.wait(child, |poll| {
+            let length = |file: &File| file.metadata().map_or(0, |data| data.len());
+            if length(&stdout) + length(&stderr) > MAX_OUTPUT {
+                return Err(ProcessError::TooMuchOutput { program: self.program_name() });
+            }
+            if poll.is_multiple_of(16) {
+                watch(&last_line(&mut stderr));
+            }
+            Ok(())
+        })?;
+        let read = |file: &mut File| {
+            let mut bytes = Vec::new();
+            file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map(|_| bytes)
+        };
+        let out = read(&mut stdout).map_err(|source| self.io(source))?;
+        let err = read(&mut stderr).map_err(|source| self.io(source))?;
+        Ok(Captured { status, stdout: out, stderr: err })
+    }
+
+    /// Runs it silently and tells how it ended.
+    pub fn status(&self) -> Result<ExitStatus, ProcessError> {
+        let child = self.spawn(Stdio::null(), Stdio::null())?;
+        self.wait(child, |_| Ok(()))
+    }
+
+    /// Becomes the child: same standard streams, same terminal, same process group. Returns only if
+    /// that was not possible. Where the platform has no such call, the child is run to its end
+    /// and the program exits with its code.
+    pub fn replace(self) -> ProcessError {
+        let mut command = self.command();
+        #[cfg(unix)]
+        {
+            use std::os::unix::process::CommandExt as _;
+            self.failed(command.exec())
+        }
+        #[cfg(not(unix))]
+        match command.status() {
+            Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+            Err(source) => self.failed(source),
+        }
+    }
+
+    fn command(&self) -> Command {
+        #[expect(clippy::disallowed_methods, reason = "this is the one place")]
+        let mut command = Command::new(&self.program);
+        command.args(&self.args);
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        for (name, value) in &self.env {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
+    }
+
+    fn spawn(&self, stdout: Stdio, stderr: Stdio) -> Result<Child, ProcessError> {
+        listen_for_interrupts();
+        let mut command = self.command();
+        command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn().map_err(|source| self.failed(source))
+    }
+
+    fn wait(
+        &self,
+        mut child: Child,
+        mut each_poll: impl FnMut(u64) -> Result<(), ProcessError>,
+    ) -> Result<ExitStatus, ProcessError> {
+        let since = Instant::now();
+        let mut pause = Duration::from_micros(100);
+        for poll in 1_u64.. {
+            match child.try_wait() {
+                Ok(Some(status)) => {
+                    // Whatever it left running in its group must not outlive it.
+                    end_group(&child, Signal::Kill);
+                    return Ok(status);
+                }
+                Ok(None) => {}
+                Err(source) => {
+                    end(&mut child);
+                    return Err(self.io(source));
+                }
+            }
+            let verdict = if interrupted() {
+                Err(ProcessError::Interrupted)
+            } else if since.elapsed() > self.deadline {
+                Err(ProcessError::TimedOut { program: self.program_name(), after: self.deadline })
+            } else {
+                each_poll(poll)
+            };
+            if let Err(error) = verdict {
+                end(&mut child);
+                return Err(error);
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+        Err(ProcessError::Interrupted)
+    }
+
+    fn program_name(&self) -> String {
+        self.program.to_string_lossy().into_owned()
+    }
+
+    fn failed(&self, source: io::Error) -> ProcessError {
+        let cwd_is_there = self.cwd.as_ref().is_none_or(|cwd| cwd.is_dir());
+        match source.kind() {
+            io::ErrorKind::NotFound if cwd_is_there => {
+                ProcessError::NotFound { program: self.program_name() }
+            }
+            _ => self.io(source),
+        }
+    }
+
+    fn io(&self, source: io::Error) -> ProcessError {
+        ProcessError::Io { program: self.program_name(), source }
+    }
+}
+
+impl Captured {
+    /// Standard output as text.
+    #[must_use]
+    pub fn stdout_text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// Both streams as text, for people: standard error, then standard output, without terminal codes.
+    #[must_use]
+    pub fn said(&self) -> String {
+        let stderr = String::from_utf8_lossy(&self.stderr);
+        let stdout = String::from_utf8_lossy(&self.stdout);
+        format!("{}\n{}", stderr.trim(), stdout.trim()).trim().to_owned()
+    }
+}
+
+/// How a child ended, in words: `exit code 3`, `signal 9`.
+#[must_use]
+pub fn ending(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("signal {signal}");
+    }
+    status.code().map_or_else(|| status.to_string(), |code| format!("exit code {code}"))
+}
+
+/// Whether the user asked us to stop. Only known once a child has been started through [`Call`].
+#[must_use]
+pub fn interrupted() -> bool {
+    INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
+
+/// Where a program is, looked up as the shell would.
+#[must_use]
+pub fn find_program(name: impl AsRef<OsStr>) -> Option<Utf8PathBuf> {
+    Utf8PathBuf::from_path_buf(which::which(name).ok()?).ok()
+}
+
+/// `PATH` with directories in front.
+#[must_use]
+pub fn path_with<'a>(front: impl IntoIterator<Item = &'a Utf8Path>) -> OsString {
+    let rest = env::PATH.get().unwrap_or_default();
+    let front = front.into_iter().map(|dir| dir.as_std_path().to_owned());
+    let all: Vec<_> = front.chain(std::env::split_paths(&rest)).collect();
+    std::env::join_paths(all).unwrap_or(rest)
+}
+
+static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// While a child runs, Ctrl-C ends the child and lets us clean up; a second one ends us at once.
+fn listen_for_interrupts() {
+    INTERRUPTED.get_or_init(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            // If this fails, Ctrl-C simply keeps its default meaning.
+            let second = Arc::clone(&flag);
+            let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, second);
+            let _ = signal_hook::flag::register(signal, Arc::clone(&flag));
+        }
+        flag
+    });
+}
+
+enum Signal {
+    Terminate,
+    Kill,
+}
+
+fn end(child: &mut Child) {
+    end_group(child, Signal::Terminate);
+    let asked = Instant::now();
+    while asked.elapsed() < GRACE {
+        if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    end_group(child, Signal::Kill);
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(unix)]
+fn end_group(child: &Child, signal: Signal) {
+    use nix::{sys::signal, unistd::Pid};
+    let signal = match signal {
+        Signal::Terminate => signal::SIGTERM,
+        Signal::Kill => signal::SIGKILL,
+    };
+    if let Ok(id) = i32::try_from(child.id()) {
+        // No such group any more is what we want.
+        let _ = signal::killpg(Pid::from_raw(id), signal);
+    }
+}
+
+#[cfg(not(unix))]
+fn end_group(_: &Child, _: Signal) {}
+
+fn last_line(file: &mut File) -> String {
+    let mut tail = Vec::new();
+    let start = file.metadata().map_or(0, |data| data.len()).saturating_sub(512);
+    // The child shares the offset only on platforms without positioned reads; a duplicate handle of
+    // our own file would share it too, so read by position.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileExt as _;
+        tail.resize(512, 0);
+        let length = file.read_at(&mut tail, start).unwrap_or(0);
+        tail.truncate(length);
+    }
+    #[cfg(not(unix))]
+    let _ = start;
+    let text = String::from_utf8_lossy(&tail);
+    text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
+}
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -1,0 +1,23 @@
+//! What the tests of `cargo agents` stand on: scratch directories, sample workspaces, vendored
+//! crates and git repositories, all made on the spot and all without a network.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`scratch`] | a directory that is gone when the test ends |
+//! | [`sample`] | Rust workspaces written from a short description |
+//! | [`vendor`] | crates that cargo finds without a network, in place of crates.io |
+//! | [`repo`] | git repositories to clone by `file://` |
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::missing_panics_doc,
+    reason = "test support: a failure here is a failed test"
+)]
+
+pub mod repo;
+pub mod sample;
+pub mod scratch;
+pub mod vendor;
