@@ -1,1 +1,72 @@
-fn main() {}
+//! The program: arguments in, exit code out.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`args`] | what can be typed |
+//! | [`settings`] | what it means, after flags and environment |
+//! | [`help`] | help that adapts to where you stand |
+//! | [`dispatch`] | `cargo agents <name>` for the names that plugins bring |
+//! | [`commands`] | the built-in commands |
+//! | [`here`] | the workspace and its plugins, opened when a command needs them |
+//! | [`output`], [`failure`] | what is printed, and how errors look |
+
+mod args;
+mod commands;
+mod dispatch;
+mod failure;
+mod help;
+mod here;
+mod output;
+mod settings;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::Parser as _;
+
+use crate::{
+    args::{Args, Command},
+    failure::Failure,
+    output::Output,
+    settings::Settings,
+};
+
+fn main() -> ExitCode {
+    let argv = args::without_cargo(std::env::args_os().collect());
+    let parsed = Args::try_parse_from(&argv);
+    let flags = match &parsed {
+        Ok(args) => args.flags.clone(),
+        // `--json` and `--color` count even when the rest cannot be understood.
+        Err(_) => args::flags_of(&argv),
+    };
+    let output = Output::new(&flags);
+    let result = run(parsed, &argv, &output);
+    let result = result.and_then(|code| output.flush().map(|()| code));
+    match result {
+        Ok(code) => code,
+        Err(failure) => failure.report(&output),
+    }
+}
+
+fn run(
+    parsed: Result<Args, clap::Error>,
+    argv: &[OsString],
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    if let Some(help) = help::wanted(&parsed, argv) {
+        return help::show(&help, &parsed, output);
+    }
+    let args = match parsed {
+        Ok(args) => args,
+        Err(error) => return failure::usage(&error, output),
+    };
+    let settings = Settings::new(&args.flags)?;
+    match args.command {
+        Some(Command::Plugin { command }) => commands::plugin::run(&settings, output, command),
+        Some(Command::Completions { shell }) => commands::completions::run(output, shell),
+        Some(Command::Tour { keep }) => commands::tour::run(&settings, output, keep),
+        Some(Command::CrateInfo(wanted)) => commands::crate_info::run(&settings, output, &wanted),
+        Some(Command::External(argv)) => dispatch::run(&settings, output, &argv),
+        // `help::wanted` has answered this one.
+        None => Ok(ExitCode::SUCCESS),
+    }
+}

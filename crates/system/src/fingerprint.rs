@@ -111,6 +111,11 @@ impl Inputs {
         exists
     }
 
+    /// Adds what was looked at elsewhere.
+    pub fn include(&mut self, other: Self) {
+        self.seen.extend(other.seen);
+    }
+
     /// Everything that was looked at, as a value that can be stored.
     #[must_use]
     pub fn finish(self) -> Fingerprint {
@@ -156,6 +161,42 @@ impl Fingerprint {
     pub fn renewed(mut self) -> Self {
         self.taken = now();
         self
+    }
+
+    /// The [renewed](Self::renewed) observation, if storing it would spare the next check some reading.
+    #[must_use]
+    pub fn worth_renewing(&self) -> Option<Self> {
+        let young = |taken: Nanos| {
+            let since = taken.saturating_sub(nanos(YOUNG));
+            let stamps = self.seen.iter().filter_map(|(_, seen)| match seen {
+                Seen::File(stamp, _) | Seen::Directory(stamp, _) => Some(stamp.modified),
+                Seen::Absent | Seen::Present => None,
+            });
+            stamps.filter(|modified| *modified >= since).count()
+        };
+        (young(now()) < young(self.taken)).then(|| self.clone().renewed())
+    }
+
+    /// Whether nothing in it is young any more, so that the next check is by `stat` alone.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let young_since = self.taken.saturating_sub(nanos(YOUNG));
+        self.seen.iter().all(|(_, seen)| match seen {
+            Seen::Absent | Seen::Present => true,
+            Seen::File(stamp, _) | Seen::Directory(stamp, _) => stamp.modified < young_since,
+        })
+    }
+
+    /// A digest of the paths and their contents: equal for equal contents, whenever they were written.
+    #[must_use]
+    pub fn content(&self) -> Digest {
+        let contents = self.seen.iter().map(|(path, seen)| match seen {
+            Seen::Absent => (path, 0_u8, Digest::default()),
+            Seen::Present => (path, 1, Digest::default()),
+            Seen::File(_, content) => (path, 2, *content),
+            Seen::Directory(_, names) => (path, 3, *names),
+        });
+        digest(&postcard::to_allocvec(&contents.collect::<Vec<_>>()).unwrap_or_default())
     }
 
     /// The paths that were looked at.

@@ -7,6 +7,7 @@
 //! | [`atomic`] | writing a file so that nobody ever sees half of it |
 //! | [`fingerprint`] | reading files in a way that can later tell whether the answer still holds |
 //! | [`cache`] | small binary cache files that are never trusted across versions or after damage |
+//! | [`decode`] | strict TOML with errors that point at the place |
 //! | [`lock`] | one process at a time |
 //! | [`process`] | child processes with a deadline, and replacing ourselves by one |
 //! | [`finding`] | diagnostics as values |
@@ -33,6 +34,7 @@
 
 pub mod atomic;
 pub mod cache;
+pub mod decode;
 pub mod dirs;
 pub mod env;
 pub mod explain;

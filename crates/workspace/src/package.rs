@@ -54,12 +54,12 @@ pub enum PackageSource {
     },
     /// A registry.
     Registry {
-        /// As `Cargo.lock` writes it, e.g. `registry+https://github.com/rust-lang/crates.io-index`.
+        /// As cargo writes it, e.g. `registry+https://github.com/rust-lang/crates.io-index`.
         id: String,
     },
     /// A git repository.
     Git {
-        /// As `Cargo.lock` writes it, e.g. `git+https://host/repo?tag=v1#0123abcd`.
+        /// As cargo writes it, e.g. `git+https://host/repo?tag=v1#0123abcd`.
         id: String,
     },
 }

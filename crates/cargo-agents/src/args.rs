@@ -1,0 +1,225 @@
+//! What can be typed.
+
+use std::ffi::OsString;
+
+use agents_plugin::manifest::Audience;
+use camino::Utf8PathBuf;
+use clap::{Args as _, CommandFactory as _, Parser, Subcommand, ValueEnum};
+
+/// Skills, hooks, tools and sub-agents from the crates in your workspace
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo-agents",
+    bin_name = "cargo agents",
+    display_name = "cargo-agents",
+    version,
+    disable_help_flag = true,
+    disable_help_subcommand = true,
+    allow_external_subcommands = true
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Flags {
+    /// Print one JSON document instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print results and errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Also print what is merely worth knowing
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+    /// Never use the network
+    #[arg(long, global = true)]
+    pub(crate) offline: bool,
+    /// How fresh git registries and installed tools must be
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "LEVEL")]
+    pub(crate) update: UpdateLevel,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: ColorWhen,
+    /// Print help
+    #[arg(short, long, global = true)]
+    pub(crate) help: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UpdateLevel {
+    /// Use what is there
+    #[default]
+    None,
+    /// Ask whether there is something newer
+    Check,
+    /// Fetch everything again
+    Fetch,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    /// On a terminal, unless `NO_COLOR` is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// See, check and fetch plugins
+    Plugin {
+        #[command(subcommand)]
+        command: PluginCommand,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// See what this program does, in a sample workspace that is gone afterwards
+    Tour {
+        /// Leave the sample workspace and its home in this directory
+        #[arg(long, value_name = "DIR")]
+        keep: Option<Utf8PathBuf>,
+    },
+    /// Find a crate's sources, at the version this workspace uses
+    #[command(name = "__crate-info", bin_name = "cargo agents crate-info", hide = true)]
+    CrateInfo(WantedCrate),
+    /// A command that a plugin brings
+    #[command(external_subcommand)]
+    External(Vec<OsString>),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct WantedCrate {
+    /// The crate
+    pub(crate) name: String,
+    /// Which versions will do, as cargo writes them; otherwise the one that the workspace uses
+    #[arg(long, value_name = "REQUIREMENT")]
+    pub(crate) version: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginCommand {
+    /// List registries and their plugins, and which of them are active here
+    List,
+    /// Print a plugin's manifest
+    Show {
+        /// The plugin
+        plugin: String,
+    },
+    /// Say why a plugin is active here, or why not
+    Explain {
+        /// The plugin
+        plugin: String,
+    },
+    /// Check a manifest, a plugin's directory or a whole registry
+    Validate {
+        /// A `SYMPOSIUM.toml`, a `SKILL.md`, a `Cargo.toml` or a directory
+        path: Utf8PathBuf,
+        /// Also ask cargo whether the crates that are named exist
+        #[arg(long, overrides_with = "no_check_crates")]
+        check_crates: bool,
+        /// Do not ask cargo (the default)
+        #[arg(long)]
+        no_check_crates: bool,
+    },
+    /// Fetch git registries, and what plugins need to decide whether they apply
+    Sync {
+        /// Only this registry
+        registry: Option<String>,
+    },
+    /// See and clean up what was installed for plugins
+    Cache {
+        #[command(subcommand)]
+        command: CacheCommand,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// List installed tools and checkouts
+    List,
+    /// Remove what is superseded or half-finished
+    Prune {
+        /// Remove everything, also what is in use
+        #[arg(long)]
+        all: bool,
+        /// Only say what would be removed
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+/// In which section of the help a built-in command stands; `None` keeps it out of sight.
+pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
+    match name {
+        "plugin" | "completions" | "tour" => Some(Audience::Humans),
+        _ => None,
+    }
+}
+
+/// `cargo agents …` starts us as `cargo-agents agents …`.
+pub(crate) fn without_cargo(mut argv: Vec<OsString>) -> Vec<OsString> {
+    if argv.get(1).is_some_and(|first| first == "agents") {
+        argv.remove(1);
+    }
+    argv
+}
+
+/// The flags of a command line that cannot be understood as a whole.
+pub(crate) fn flags_of(argv: &[OsString]) -> Flags {
+    let command = Flags::augment_args(clap::Command::new("flags"))
+        .disable_help_flag(true)
+        .ignore_errors(true)
+        .allow_external_subcommands(true);
+    let matches = command.try_get_matches_from(argv);
+    matches.ok().and_then(|it| clap::FromArgMatches::from_arg_matches(&it).ok()).unwrap_or_default()
+}
+
+/// The whole grammar, ready to render help.
+pub(crate) fn grammar() -> clap::Command {
+    let mut command = Args::command();
+    command.build();
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agents_plugin::manifest::RESERVED;
+
+    #[test]
+    fn clap_finds_no_fault() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn every_built_in_name_is_reserved() {
+        for command in Args::command().get_subcommands().filter(|it| !it.is_hide_set()) {
+            assert!(RESERVED.contains(&command.get_name()), "{}", command.get_name());
+        }
+    }
+
+    #[test]
+    fn every_visible_built_in_has_an_audience() {
+        for command in Args::command().get_subcommands().filter(|it| !it.is_hide_set()) {
+            assert!(builtin_audience(command.get_name()).is_some(), "{}", command.get_name());
+        }
+    }
+
+    #[test]
+    fn flags_survive_a_command_line_that_does_not_parse() {
+        let argv = ["cargo-agents", "--json", "plugin", "nonsense", "--color", "never"];
+        let flags = flags_of(&argv.map(OsString::from));
+        assert!(flags.json);
+    }
+}

@@ -1,0 +1,12 @@
+//! The built-in commands, one file each.
+
+pub(crate) mod cache;
+pub(crate) mod completions;
+pub(crate) mod crate_info;
+pub(crate) mod explain;
+pub(crate) mod list;
+pub(crate) mod plugin;
+pub(crate) mod show;
+pub(crate) mod sync;
+pub(crate) mod tour;
+pub(crate) mod validate;

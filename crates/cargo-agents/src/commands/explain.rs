@@ -1,0 +1,180 @@
+//! `cargo agents plugin explain <plugin>`
+
+use std::process::ExitCode;
+
+use agents_plugin::{
+    active::{Cause, Reason, State},
+    explain::{Contribution, Explanation},
+    predicate::Step,
+    probes::Acquire,
+};
+use serde::Serialize;
+
+use super::show::not_found;
+use crate::{
+    failure::Failure,
+    here::{BrokenWorkspace, visit},
+    output::Output,
+    settings::Settings,
+};
+
+/// `cargo agents plugin explain --json`
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct ExplainDocument {
+    plugins: Vec<ExplanationView>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ExplanationView {
+    name: String,
+    /// Where it comes from, in words
+    origin: String,
+    file: String,
+    active: bool,
+    /// Why, in words
+    because: String,
+    conditions: Vec<StepView>,
+    contributions: Vec<ContributionView>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct StepView {
+    condition: String,
+    holds: bool,
+    because: String,
+    /// How deep it stands inside `any`, `all` and `not`
+    depth: usize,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ContributionView {
+    /// `skills`, `subcommand`, `hook`, `mcp server` or `plugin`
+    kind: &'static str,
+    name: String,
+    active: bool,
+    conditions: Vec<StepView>,
+}
+
+pub(crate) fn run(settings: &Settings, output: &Output, name: &str) -> Result<ExitCode, Failure> {
+    visit(settings, Acquire::Never, BrokenWorkspace::Fails, |here, _| {
+        let workspace = here.workspace.as_ref();
+        let all = here.registries.explain(&here.set, name, workspace, &settings.cwd);
+        if all.is_empty() {
+            return Err(not_found(here, name));
+        }
+        if output.is_json() {
+            let plugins = all.iter().map(view).collect();
+            output.document(&ExplainDocument { plugins })?;
+        } else {
+            for explanation in &all {
+                render(explanation, output)?;
+            }
+            output.findings(&here.findings);
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn render(explanation: &Explanation<'_>, output: &Output) -> Result<(), Failure> {
+    let plugin = explanation.plugin;
+    output.line(format!("{}  ({}, {})", plugin.name, plugin.origin, plugin.file))?;
+    render_steps(&explanation.steps, 1, output)?;
+    let (active, dormant): (Vec<_>, Vec<_>) =
+        explanation.contributions.iter().partition(|contribution| contribution.active);
+    output.line(format!("  {}", state_in_words(explanation.state)))?;
+    for (contributions, word) in [(&active, "active"), (&dormant, "not active")] {
+        if !contributions.is_empty() {
+            output.line(format!("  {word} here: {}", count(contributions)))?;
+        }
+        for contribution in contributions {
+            output.line(format!("    {}  {}", contribution.kind, contribution.name))?;
+            render_steps(&contribution.steps, 3, output)?;
+        }
+    }
+    Ok(())
+}
+
+fn render_steps(steps: &[Step], indent: usize, output: &Output) -> Result<(), Failure> {
+    let width = steps.iter().map(|step| step.condition.len() + 2 * step.depth).max().unwrap_or(0);
+    for step in steps {
+        let verdict = if step.holds { "yes" } else { "no" };
+        let margin = "  ".repeat(indent + step.depth);
+        let width = width - 2 * step.depth;
+        output.line(format!("{margin}{:width$}  {verdict:3}  {}", step.condition, step.because))?;
+    }
+    Ok(())
+}
+
+/// `2 skills groups, 1 subcommand`
+fn count(contributions: &[&Contribution]) -> String {
+    let mut kinds: Vec<(&str, usize)> = Vec::new();
+    for contribution in contributions {
+        match kinds.iter_mut().find(|(kind, _)| *kind == contribution.kind) {
+            Some((_, number)) => *number += 1,
+            None => kinds.push((contribution.kind, 1)),
+        }
+    }
+    let words = kinds.into_iter().map(|(kind, number)| match (kind, number) {
+        ("skills", 1) => "1 group of skills".to_owned(),
+        ("skills", number) => format!("{number} groups of skills"),
+        (kind, 1) => format!("1 {kind}"),
+        (kind, number) => format!("{number} {kind}s"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// A decision as a short clause.
+pub(super) fn state_in_words(state: &State) -> String {
+    match state {
+        State::Active(Cause::Gate) => "active".to_owned(),
+        State::Active(Cause::Used) => "active: `[plugins] use` names it".to_owned(),
+        State::Active(Cause::AutoEnabled) => "active: `[plugins] auto-enable` names it".to_owned(),
+        State::Active(Cause::Chained(by)) => format!("active: brought along by `{by}`"),
+        State::Inactive(Reason::Gate) => "not active: its conditions do not hold".to_owned(),
+        State::Inactive(Reason::Disabled) => "not active: `[plugins] disable` names it".to_owned(),
+        State::Inactive(Reason::Sleeping) => {
+            "not active: it names no crate, so it sleeps until `[plugins] use` names it".to_owned()
+        }
+        State::Inactive(Reason::NoConsent) => {
+            "not active: a dependency brings it; `[plugins] use` or `auto-enable` turns it on".to_owned()
+        }
+        State::Inactive(Reason::Superseded(origin)) => {
+            format!("not active: {origin} has a plugin of that name")
+        }
+    }
+}
+
+fn view(explanation: &Explanation<'_>) -> ExplanationView {
+    let plugin = explanation.plugin;
+    ExplanationView {
+        name: plugin.name.to_string(),
+        origin: plugin.origin.to_string(),
+        file: plugin.file.to_string(),
+        active: matches!(explanation.state, State::Active(_)),
+        because: state_in_words(explanation.state),
+        conditions: explanation.steps.iter().map(step_view).collect(),
+        contributions: explanation
+            .contributions
+            .iter()
+            .map(|contribution| ContributionView {
+                kind: contribution.kind,
+                name: contribution.name.clone(),
+                active: contribution.active,
+                conditions: contribution.steps.iter().map(step_view).collect(),
+            })
+            .collect(),
+    }
+}
+
+fn step_view(step: &Step) -> StepView {
+    StepView {
+        condition: step.condition.clone(),
+        holds: step.holds,
+        because: step.because.clone(),
+        depth: step.depth,
+    }
+}

@@ -1,0 +1,171 @@
+//! `cargo agents plugin sync [registry]`: the one command that fetches plugins.
+
+use std::process::ExitCode;
+
+use agents_install::{Update, git::GitAddress};
+use agents_plugin::{
+    config::{AutoUpdate, Config, RegistryPlace, RegistrySpec},
+    fetched::FetchedCrates,
+    probes::Acquire,
+};
+use agents_system::{explain::ErrorKind, finding::Finding};
+use serde::Serialize;
+
+use crate::{
+    failure::{Failure, FindingView},
+    here::{BrokenWorkspace, Here, visit},
+    output::Output,
+    settings::Settings,
+};
+
+/// `cargo agents plugin sync --json`
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct SyncDocument {
+    synced: Vec<SyncedView>,
+    findings: Vec<FindingView>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SyncedView {
+    /// `registry`, `crate` or `predicate`
+    kind: &'static str,
+    name: String,
+    /// The commit or the version
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+}
+
+pub(crate) fn run(
+    settings: &Settings,
+    output: &Output,
+    only: Option<&str>,
+) -> Result<ExitCode, Failure> {
+    let config = Config::load(&settings.dirs)?;
+    let chosen = choose(&config, only)?;
+    // `--update` is what this command is about anyway.
+    visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, _| {
+        let (mut synced, mut findings) = fetch_registries(here, &chosen);
+        let mut failed = !findings.is_empty();
+        if only.is_none() {
+            // What has just arrived may want more, so look again.
+            let (more, problems) = fetch_needs(settings)?;
+            failed |= !problems.is_empty();
+            synced.extend(more);
+            findings.extend(problems);
+        }
+        settings.progress.end();
+        if output.is_json() {
+            let findings = findings.iter().map(FindingView::from).collect();
+            output.document(&SyncDocument { synced, findings })?;
+        } else {
+            for item in &synced {
+                let version = item.version.as_deref().map(short).unwrap_or_default();
+                output.line(format!("Synced: {} {version}", item.name).trim_end())?;
+            }
+            if synced.is_empty() && findings.is_empty() {
+                output.line("No git sources to sync.")?;
+            }
+            output.flush()?;
+            output.findings(&findings);
+        }
+        Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    })
+}
+
+/// The first digits of a commit; versions as they are.
+fn short(version: &str) -> String {
+    let is_commit = version.len() >= 40 && version.chars().all(|c| c.is_ascii_hexdigit());
+    if is_commit { version[..12].to_owned() } else { version.to_owned() }
+}
+
+/// The git registries that are meant; naming one overrides its `auto-update = false`.
+fn choose(config: &Config, only: Option<&str>) -> Result<Vec<RegistrySpec>, Failure> {
+    let git = |spec: &&RegistrySpec| matches!(spec.place, RegistryPlace::Git(_));
+    let Some(name) = only else {
+        let automatic = config.registries.iter().filter(|spec| spec.auto_update == AutoUpdate::On);
+        return Ok(automatic.filter(git).cloned().collect());
+    };
+    match config.registries.iter().find(|spec| spec.name == name) {
+        Some(spec) if git(&spec) => Ok(vec![spec.clone()]),
+        Some(_) => Err(Failure::new(
+            ErrorKind::Usage,
+            format!("registry `{name}` is a directory; there is nothing to fetch"),
+        )),
+        None => {
+            let known: Vec<&str> = config.registries.iter().map(|spec| spec.name.as_str()).collect();
+            Err(Failure::new(ErrorKind::Usage, format!("there is no registry `{name}`"))
+                .hint(format!("configured: {}", known.join(", "))))
+        }
+    }
+}
+
+fn fetch_registries(here: &Here<'_>, chosen: &[RegistrySpec]) -> (Vec<SyncedView>, Vec<Finding>) {
+    let (mut synced, mut findings) = (Vec::new(), Vec::new());
+    for spec in chosen {
+        let RegistryPlace::Git(url) = &spec.place else { continue };
+        here.settings.progress.begin(format!("Fetching registry {}", spec.name));
+        let fetched = match GitAddress::parse(url) {
+            Ok(address) => here.registries.checkouts.checkout(&address, Update::Fetch).map_err(Failure::from),
+            Err(error) => Err(Failure::new(ErrorKind::Usage, error.to_string())),
+        };
+        match fetched {
+            Ok(checkout) => {
+                findings.extend(checkout.findings);
+                let version = Some(checkout.commit);
+                synced.push(SyncedView { kind: "registry", name: spec.name.clone(), version });
+            }
+            Err(failure) => findings.push(failure.into_finding(&format!("registry `{}`", spec.name))),
+        }
+    }
+    (synced, findings)
+}
+
+/// Fetches the crates that plugins bring along and the programs of custom predicates.
+fn fetch_needs(settings: &Settings) -> Result<(Vec<SyncedView>, Vec<Finding>), Failure> {
+    visit(settings, Acquire::IfMissing, BrokenWorkspace::IsReported, |here, _| {
+        let (mut synced, mut findings) = (Vec::new(), Vec::new());
+        let fetched = FetchedCrates::new(&settings.dirs.cache);
+        for wanted in &here.set.wanted {
+            settings.progress.begin(format!("Fetching {}", wanted.name));
+            let requirement = wanted.requirement.as_ref();
+            let workspace = here.workspace.as_ref();
+            let workspaces = here.registries.workspaces;
+            match workspaces.source(workspace, &settings.cwd, &wanted.name, requirement) {
+                Ok(source) => {
+                    let stored = fetched.put(wanted, &source);
+                    findings.extend(stored.err().map(|error| Finding::error(error.to_string())));
+                    let version = Some(source.version.to_string());
+                    synced.push(SyncedView { kind: "crate", name: source.name.to_string(), version });
+                }
+                Err(error) => findings.push(
+                    Failure::from(error).into_finding(&format!("crate `{}`", wanted.name)),
+                ),
+            }
+        }
+        for plugin in here.set.catalog.plugins.iter().filter(|plugin| !plugin.predicates.is_empty()) {
+            let Ok(manifest) = plugin.manifest() else { continue };
+            for predicate in &manifest.predicates {
+                settings.progress.begin(format!("Installing what {} needs", predicate.name));
+                let (all, command) = (&manifest.installations, &predicate.command);
+                if here.registries.installer.resolve_cached(all, command, plugin.dir())
+                    .is_ok_and(|cached| cached.is_some())
+                {
+                    continue;
+                }
+                match here.registries.installer.resolve(all, command, plugin.dir()) {
+                    Ok(runnable) => synced.push(SyncedView {
+                        kind: "predicate",
+                        name: predicate.name.to_string(),
+                        version: runnable.version,
+                    }),
+                    Err(error) => findings.push(
+                        Failure::from(error).into_finding(&format!("predicate `{}`", predicate.name)),
+                    ),
+                }
+            }
+        }
+        Ok((synced, findings))
+    })
+}

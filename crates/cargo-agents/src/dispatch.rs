@@ -1,0 +1,232 @@
+//! `cargo agents <name>` for the names that plugins bring.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use agents_install::Entry;
+use agents_plugin::{
+    active::{Offered, Reason, State},
+    manifest::{RESERVED, Subcommand},
+    plugin::Origin,
+    predicate::{Gate, Predicate, Surroundings, evaluate::Asker},
+    probes::Acquire,
+};
+use agents_system::{
+    explain::ErrorKind,
+    nearest::{nearest, quoted_list},
+    process::{Call, ProcessError},
+};
+
+use crate::{
+    args::{ColorWhen, Flags, grammar},
+    failure::Failure,
+    here::{BrokenWorkspace, Here, visit},
+    output::Output,
+    settings::Settings,
+};
+
+const SEE_HELP: &str = "`cargo agents --help` lists the commands that apply here";
+
+/// Runs a plugin's command. On success this does not return: we become the child.
+pub(crate) fn run(
+    settings: &Settings,
+    output: &Output,
+    argv: &[OsString],
+) -> Result<ExitCode, Failure> {
+    let [name, rest @ ..] = argv else { return Ok(ExitCode::SUCCESS) };
+    let Some(name) = name.to_str() else {
+        let shown = name.to_string_lossy();
+        return Err(Failure::new(ErrorKind::Usage, format!("no command is named `{shown}`")).hint(SEE_HELP));
+    };
+    let attempt = |acquire| {
+        visit(settings, acquire, BrokenWorkspace::Fails, |here, _| {
+            let mut found = here.set.subcommands().filter(|it| it.subcommand.name.as_str() == name);
+            match (found.next(), found.next()) {
+                (Some(only), None) => resolve(here, &only).map(Lookup::Found),
+                (Some(_), Some(_)) => Err(conflict(here, name)),
+                (None, _) if acquire == Acquire::Never && may_be_hidden(here, name) => {
+                    Ok(Lookup::NeedsPrograms)
+                }
+                (None, _) => Err(unknown(here, name)),
+            }
+        })
+    };
+    let call = match attempt(Acquire::Never)? {
+        Lookup::Found(call) => call,
+        Lookup::NeedsPrograms => match attempt(Acquire::IfMissing)? {
+            Lookup::Found(call) => call,
+            Lookup::NeedsPrograms => return Ok(ExitCode::FAILURE),
+        },
+    };
+    settings.progress.end();
+    output.flush()?;
+    Err(cannot_start(name, &call.args(rest.iter().cloned()).replace()))
+}
+
+enum Lookup {
+    Found(Call),
+    /// A custom predicate decides, and its program is not installed yet.
+    NeedsPrograms,
+}
+
+fn resolve(here: &Here<'_>, offered: &Offered<'_>) -> Result<Call, Failure> {
+    let plugin = offered.plugin;
+    let manifest = plugin
+        .manifest()
+        .map_err(|finding| Failure::new(ErrorKind::Failure, finding.message))?;
+    let Some(subcommand) = manifest.subcommands.get(&offered.subcommand.name) else {
+        return Err(Failure::new(ErrorKind::Bug, "the index and the manifest disagree"));
+    };
+    if plugin.origin == Origin::BuiltIn {
+        return first_party(here, &manifest.installations, subcommand);
+    }
+    let runnable = here.registries.installer.resolve(
+        &manifest.installations,
+        &subcommand.command,
+        plugin.dir(),
+    )?;
+    Ok(runnable.call())
+}
+
+/// A first-party plugin's program is this one; our own flags mean the same to it.
+fn first_party(
+    here: &Here<'_>,
+    installations: &agents_install::Installations,
+    subcommand: &Subcommand,
+) -> Result<Call, Failure> {
+    let installation = installations.get(&subcommand.command);
+    let ours = installation.filter(|it| it.entry == Some(Entry::Executable("cargo-agents".to_owned())));
+    let (Some(installation), Ok(program)) = (ours, std::env::current_exe()) else {
+        return Err(Failure::new(ErrorKind::Bug, "a first-party plugin does not name this program"));
+    };
+    Ok(Call::new(program).args(&installation.args).args(flags_again(&here.settings.flags)))
+}
+
+fn flags_again(flags: &Flags) -> Vec<&'static str> {
+    let Flags { json, quiet, verbose, offline, color, update: _, help: _ } = flags;
+    let switches = [
+        (*json, "--json"),
+        (*quiet, "--quiet"),
+        (*verbose, "--verbose"),
+        (*offline, "--offline"),
+        (*color == ColorWhen::Always, "--color=always"),
+        (*color == ColorWhen::Never, "--color=never"),
+    ];
+    switches.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag).collect()
+}
+
+/// Whether some plugin has such a command and only a custom predicate may stand in the way.
+fn may_be_hidden(here: &Here<'_>, name: &str) -> bool {
+    let asks = |gate: &Gate| gate.0.iter().any(has_custom);
+    here.set
+        .inapplicable_subcommands()
+        .filter(|offered| offered.subcommand.name.as_str() == name)
+        .any(|offered| asks(&offered.plugin.gate) || asks(&offered.subcommand.gate))
+}
+
+fn has_custom(predicate: &Predicate) -> bool {
+    match predicate {
+        Predicate::Custom { .. } => true,
+        Predicate::Not(inner) => has_custom(inner),
+        Predicate::Any(inner) | Predicate::All(inner) => inner.iter().any(has_custom),
+        _ => false,
+    }
+}
+
+fn conflict(here: &Here<'_>, name: &str) -> Failure {
+    let who = here.set.subcommands().filter(|it| it.subcommand.name.as_str() == name);
+    let lines: Vec<String> = who.map(|it| format!("{}  ({}, {})", it.plugin.name, it.plugin.origin, it.plugin.file)).collect();
+    Failure::new(
+        ErrorKind::Usage,
+        format!("{} plugins bring a command named `{name}`", lines.len()),
+    )
+    .details(lines.join("\n"))
+    .hint("tighten the gate of one of them, or turn it off with `[plugins] disable` in config.toml")
+}
+
+fn unknown(here: &Here<'_>, name: &str) -> Failure {
+    let elsewhere: Vec<Offered<'_>> = here
+        .set
+        .inapplicable_subcommands()
+        .filter(|offered| offered.subcommand.name.as_str() == name)
+        .collect();
+    if !elsewhere.is_empty() {
+        return inapplicable(here, name, &elsewhere);
+    }
+    let failure = Failure::new(ErrorKind::Usage, format!("no command is named `{name}`"));
+    if RESERVED.contains(&name) {
+        return failure
+            .details("the name is reserved for a later version of cargo agents")
+            .hint(SEE_HELP);
+    }
+    let grammar = grammar();
+    let built_in = grammar.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name);
+    let offered: Vec<&str> = here.set.subcommands().map(|it| it.subcommand.name.as_str()).collect();
+    let near = nearest(name, built_in.chain(offered));
+    failure.hint(if near.is_empty() {
+        SEE_HELP.to_owned()
+    } else {
+        format!("did you mean {}? {SEE_HELP}", quoted_list(&near, "or"))
+    })
+}
+
+/// The command exists, but not here: say what it would take.
+fn inapplicable(here: &Here<'_>, name: &str, elsewhere: &[Offered<'_>]) -> Failure {
+    let (probes, _) = here.probes();
+    let surroundings = Surroundings {
+        workspace: here.workspace.as_ref(),
+        probes: &probes,
+        asker: Asker::Other,
+    };
+    let mut details = Vec::new();
+    let mut needs: Vec<String> = Vec::new();
+    for offered in elsewhere {
+        let plugin = offered.plugin;
+        details.push(format!("{}  ({}, {})", plugin.name, plugin.origin, plugin.file));
+        if let State::Inactive(reason) = offered.state
+            && let Some(words) = in_words(reason)
+        {
+            details.push(format!("  {words}"));
+            continue;
+        }
+        for gate in [&plugin.gate, &offered.subcommand.gate] {
+            let evaluation = gate.explain(surroundings);
+            if evaluation.holds {
+                continue;
+            }
+            details.extend(evaluation.steps.iter().map(|step| {
+                let verdict = if step.holds { "yes" } else { "no" };
+                let indent = "  ".repeat(step.depth + 1);
+                format!("{indent}{}   {verdict}   {}", step.condition, step.because)
+            }));
+            needs.extend(gate.crates().iter().map(|name| format!("`{name}`")));
+        }
+    }
+    needs.dedup();
+    let needs = needs.join(" or ");
+    let message = match (needs.is_empty(), here.workspace.is_some()) {
+        (true, _) => format!("`{name}` does not apply here"),
+        (false, true) => format!("`{name}` needs {needs}, which this workspace does not depend on"),
+        (false, false) => format!("`{name}` needs a Rust workspace that depends on {needs}"),
+    };
+    Failure::new(ErrorKind::Usage, message).details(details.join("\n")).hint(SEE_HELP)
+}
+
+fn in_words(reason: &Reason) -> Option<String> {
+    match reason {
+        Reason::Gate => None,
+        Reason::Disabled => Some("turned off by `[plugins] disable`".to_owned()),
+        Reason::Sleeping => Some("names no crate and sleeps until `[plugins] use` names it".to_owned()),
+        Reason::NoConsent => {
+            Some("comes from a dependency and needs `[plugins] use` or `auto-enable`".to_owned())
+        }
+        Reason::Superseded(origin) => Some(format!("superseded by the plugin of that name in {origin}")),
+    }
+}
+
+fn cannot_start(name: &str, error: &ProcessError) -> Failure {
+    let mut message = format!("cannot start `{name}`: {error}");
+    if let Some(source) = std::error::Error::source(error) {
+        message = format!("{message}: {source}");
+    }
+    Failure::new(ErrorKind::Failure, message)
+}

@@ -1,0 +1,198 @@
+//! How errors look. They are rendered here and nowhere else.
+
+use std::{io, process::ExitCode};
+
+use agents_system::{
+    explain::{ErrorKind, Explain},
+    finding::Finding,
+};
+use anstyle::AnsiColor;
+use serde::Serialize;
+
+use crate::output::Output;
+
+/// Something that ends the program.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    kind: ErrorKind,
+    message: String,
+    hint: Option<String>,
+    details: Option<String>,
+    findings: Vec<Finding>,
+    /// The reader of our output has gone away, which is their right.
+    broken_pipe: bool,
+}
+
+/// The document that `--json` prints instead of a result.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct FailureDocument {
+    error: FailureView,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct FailureView {
+    /// `failure`, `usage`, `refused`, `network`, `cancelled` or `bug`
+    kind: &'static str,
+    /// What the program ends with
+    exit_code: u8,
+    message: String,
+    /// What to do about it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    /// Output of a child process that belongs to it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<String>,
+    findings: Vec<FindingView>,
+}
+
+/// A finding in `--json`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct FindingView {
+    /// `error`, `warning` or `note`
+    severity: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// Counted from 1
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    /// Counted in characters from 1
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+impl From<&Finding> for FindingView {
+    fn from(finding: &Finding) -> Self {
+        use agents_system::finding::Severity;
+        let spot = finding.place.as_ref().and_then(|place| place.spot.as_ref());
+        Self {
+            severity: match finding.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Note => "note",
+            },
+            message: finding.message.clone(),
+            file: finding.place.as_ref().map(|place| place.file.to_string()),
+            line: spot.map(|spot| spot.line),
+            column: spot.map(|spot| spot.column),
+            label: finding.label.clone(),
+            hint: finding.hint.clone(),
+        }
+    }
+}
+
+impl Failure {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            hint: None,
+            details: None,
+            findings: Vec::new(),
+            broken_pipe: false,
+        }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn details(mut self, details: impl Into<String>) -> Self {
+        self.details = Some(details.into());
+        self
+    }
+
+    /// Standard output did not take what we had to say.
+    pub(crate) fn printing(error: io::Error) -> Self {
+        let broken_pipe = error.kind() == io::ErrorKind::BrokenPipe;
+        let message = format!("cannot write to standard output: {error}");
+        Self { broken_pipe, ..Self::new(ErrorKind::Failure, message) }
+    }
+
+    /// Ends the program with it.
+    pub(crate) fn report(self, output: &Output) -> ExitCode {
+        if self.broken_pipe {
+            return ExitCode::SUCCESS;
+        }
+        let code = ExitCode::from(self.kind.exit_code());
+        if output.is_json() {
+            // What else could be done if even this cannot be printed?
+            let _ = output.document(&self.document()).and_then(|()| output.flush());
+        } else {
+            let _ = output.flush();
+            output.talk(&self.render(output));
+        }
+        code
+    }
+
+    /// The same as a finding, for commands that go on.
+    pub(crate) fn into_finding(self, about: &str) -> Finding {
+        let details = self.details.map(|details| format!("\n{details}")).unwrap_or_default();
+        let finding = Finding::error(format!("{about}: {}{details}", self.message));
+        Finding { hint: self.hint, ..finding }
+    }
+
+    /// The message with everything that belongs to it, for people.
+    pub(crate) fn render(&self, output: &Output) -> String {
+        let mut lines = vec![format!("{} {}", output.word("error:", AnsiColor::Red), self.message)];
+        lines.extend(self.details.iter().flat_map(|text| text.lines()).map(|line| format!("  {line}")));
+        lines.extend(self.findings.iter().map(|finding| output.render_finding(finding)));
+        if let Some(hint) = &self.hint {
+            lines.push(format!("{} {hint}", output.word("hint:", AnsiColor::Cyan)));
+        }
+        lines.join("\n")
+    }
+
+    fn document(&self) -> FailureDocument {
+        FailureDocument {
+            error: FailureView {
+                kind: self.kind.word(),
+                exit_code: self.kind.exit_code(),
+                message: self.message.clone(),
+                hint: self.hint.clone(),
+                details: self.details.clone(),
+                findings: self.findings.iter().map(FindingView::from).collect(),
+            },
+        }
+    }
+}
+
+impl<E: Explain> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            message = format!("{message}: {cause}");
+            source = cause.source();
+        }
+        Self {
+            hint: error.hint(),
+            details: error.details(),
+            findings: error.findings().to_vec(),
+            ..Self::new(error.kind(), message)
+        }
+    }
+}
+
+/// What clap has to say: help and version are results, the rest is an error.
+pub(crate) fn usage(error: &clap::Error, output: &Output) -> Result<ExitCode, Failure> {
+    let text = error.render();
+    if !error.use_stderr() {
+        output.text(text)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let text = text.to_string();
+    let text = text.trim().trim_start_matches("error:").trim();
+    let (message, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let failure = Failure::new(ErrorKind::Usage, message);
+    let rest = rest.trim().replace("\n\n", "\n");
+    Err(if rest.is_empty() { failure } else { failure.details(rest) })
+}

@@ -1,0 +1,100 @@
+//! The workspace and its plugins, opened when a command needs them.
+
+use agents_install::{Installer, Update, git::{Checkouts, GitAddress}};
+use agents_plugin::{
+    active::ActiveSet,
+    catalog::{BuiltIn, Registries},
+    config::{AutoUpdate, Config, RegistryPlace},
+    probes::{Acquire, LiveProbes},
+};
+use agents_system::finding::Finding;
+use agents_workspace::{Workspace, WorkspaceError, Workspaces};
+
+use crate::{failure::Failure, settings::Settings};
+
+/// The plugins that ship inside the program.
+pub(crate) const BUILT_IN: &[BuiltIn] = &[BuiltIn {
+    name: "crate-info",
+    manifest: include_str!("../built-in/crate-info/SYMPOSIUM.toml"),
+}];
+
+/// Everything a command may ask about the place where the user stands.
+pub(crate) struct Here<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) registries: Registries<'a>,
+    /// `None` outside a workspace.
+    pub(crate) workspace: Option<Workspace>,
+    pub(crate) set: ActiveSet,
+    /// What there is to say about the configuration and about refreshing registries.
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Here<'_> {
+    /// The outside world, for explaining what was decided.
+    pub(crate) fn probes(&self) -> (LiveProbes<'_>, Vec<Finding>) {
+        let workspace = self.workspace.as_ref();
+        self.registries.probes(&self.set.catalog, workspace, &self.settings.cwd, Acquire::Never)
+    }
+}
+
+/// What to do about a workspace that cannot be understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BrokenWorkspace {
+    /// It is an error.
+    Fails,
+    /// Go on as if outside of one; the error is handed back.
+    IsReported,
+}
+
+/// Opens everything and hands it to `work`, together with what is wrong with the workspace, if that is only to be
+/// reported.
+pub(crate) fn visit<T>(
+    settings: &Settings,
+    acquire: Acquire,
+    broken: BrokenWorkspace,
+    work: impl FnOnce(&Here<'_>, Option<WorkspaceError>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let config = Config::load(&settings.dirs)?;
+    let cache = &settings.dirs.cache;
+    let workspaces = Workspaces { cache: cache, cargo: &settings.cargo, progress: &settings.progress };
+    let installer = Installer::new(cache, &settings.cargo, settings.update, &settings.progress);
+    let checkouts = Checkouts::new(cache, settings.cargo.network(), &settings.progress);
+    let mut findings = config.findings.clone();
+    if settings.update != Update::None {
+        findings.extend(refresh(&config, &checkouts, settings.update));
+    }
+    let registries = Registries {
+        dirs: &settings.dirs,
+        config: &config,
+        workspaces: &workspaces,
+        installer: &installer,
+        checkouts: &checkouts,
+        built_in: BUILT_IN,
+    };
+    let (workspace, error) = match (workspaces.find(&settings.cwd), broken) {
+        (Ok(workspace), _) => (workspace, None),
+        (Err(error), BrokenWorkspace::IsReported) => (None, Some(error)),
+        (Err(error), BrokenWorkspace::Fails) => return Err(error.into()),
+    };
+    settings.progress.end();
+    let set = registries.active(workspace.as_ref(), &settings.cwd, acquire);
+    work(&Here { settings, registries, workspace, set, findings }, error)
+}
+
+/// Refreshes the git registries. What cannot be reached stays as it is, with a finding.
+fn refresh(config: &Config, checkouts: &Checkouts<'_>, update: Update) -> Vec<Finding> {
+    let automatic = config.registries.iter().filter(|spec| spec.auto_update == AutoUpdate::On);
+    let mut findings = Vec::new();
+    for spec in automatic {
+        let RegistryPlace::Git(url) = &spec.place else { continue };
+        let Ok(address) = GitAddress::parse(url) else { continue };
+        match checkouts.checkout(&address, update) {
+            Ok(checkout) => findings.extend(checkout.findings),
+            Err(error) => findings.push(Finding::warning(format!(
+                "registry `{}` was not refreshed: {error}",
+                spec.name
+            ))),
+        }
+    }
+    findings
+}

@@ -1,0 +1,149 @@
+//! What is printed: results on standard output, talk on standard error, colours when wanted.
+
+use std::{
+    cell::RefCell,
+    io::{self, Write},
+};
+
+use agents_system::{
+    env,
+    finding::{Finding, Severity},
+};
+use anstyle::{AnsiColor, Style};
+use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+use serde::Serialize;
+
+use crate::{
+    args::{ColorWhen, Flags},
+    failure::Failure,
+};
+
+/// Where results go. Nothing reaches the terminal before [`flush`](Self::flush), so that a reader who leaves
+/// early is noticed in one place.
+pub(crate) struct Output {
+    json: bool,
+    quiet: bool,
+    verbose: bool,
+    color: ColorWhen,
+    stdout: RefCell<io::BufWriter<io::Stdout>>,
+}
+
+impl Output {
+    pub(crate) fn new(flags: &Flags) -> Self {
+        Self {
+            json: flags.json,
+            quiet: flags.quiet,
+            verbose: flags.verbose,
+            color: flags.color,
+            stdout: RefCell::new(io::BufWriter::with_capacity(64 * 1024, io::stdout())),
+        }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// One line of result.
+    pub(crate) fn line(&self, line: impl AsRef<str>) -> Result<(), Failure> {
+        self.text(format_args!("{}\n", line.as_ref()))
+    }
+
+    /// Result text as it is.
+    pub(crate) fn text(&self, text: impl std::fmt::Display) -> Result<(), Failure> {
+        write!(self.stdout.borrow_mut(), "{text}").map_err(Failure::printing)
+    }
+
+    /// The one document of `--json`.
+    pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), Failure> {
+        let mut stdout = self.stdout.borrow_mut();
+        serde_json::to_writer_pretty(&mut *stdout, document)
+            .map_err(|error| Failure::printing(error.into()))?;
+        writeln!(stdout).map_err(Failure::printing)
+    }
+
+    /// Brings everything out.
+    pub(crate) fn flush(&self) -> Result<(), Failure> {
+        self.stdout.borrow_mut().flush().map_err(Failure::printing)
+    }
+
+    /// Shows findings on standard error, as loud as the user asked for.
+    pub(crate) fn findings<'f>(&self, findings: impl IntoIterator<Item = &'f Finding>) {
+        if self.json {
+            return;
+        }
+        let least = match (self.quiet, self.verbose) {
+            (true, _) => Severity::Error,
+            (false, true) => Severity::Note,
+            (false, false) => Severity::Warning,
+        };
+        for finding in findings.into_iter().filter(|finding| finding.severity >= least) {
+            self.talk(&self.render_finding(finding));
+        }
+    }
+
+    /// Says something on standard error; nobody waits for it, so a closed one is ignored.
+    pub(crate) fn talk(&self, text: &str) {
+        let _ = writeln!(io::stderr(), "{text}");
+    }
+
+    /// One finding as people read it.
+    pub(crate) fn render_finding(&self, finding: &Finding) -> String {
+        let Some(place) = &finding.place else { return self.render_placeless(finding) };
+        let level = match finding.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+            Severity::Note => Level::NOTE,
+        };
+        let title = level.primary_title(finding.message.as_str());
+        let mut group = match &place.spot {
+            None => title.element(Origin::path(place.file.as_str())),
+            Some(spot) => {
+                let part = spot.part.start as usize..spot.part.end as usize;
+                let primary = AnnotationKind::Primary.span(part).label(finding.label.as_deref());
+                title.element(
+                    Snippet::source(spot.text.as_str())
+                        .line_start(spot.line as usize)
+                        .path(place.file.as_str())
+                        .annotation(primary),
+                )
+            }
+        };
+        if let Some(hint) = &finding.hint {
+            group = group.element(Level::HELP.with_name("hint").message(hint.as_str()));
+        }
+        let renderer = if self.colors(&io::stderr()) { Renderer::styled() } else { Renderer::plain() };
+        renderer.render(&[group])
+    }
+
+    fn render_placeless(&self, finding: &Finding) -> String {
+        let (word, color) = match finding.severity {
+            Severity::Error => ("error:", AnsiColor::Red),
+            Severity::Warning => ("warning:", AnsiColor::Yellow),
+            Severity::Note => ("note:", AnsiColor::Green),
+        };
+        let message = format!("{} {}", self.word(word, color), finding.message);
+        match &finding.hint {
+            Some(hint) => format!("{message}\n{} {hint}", self.word("hint:", AnsiColor::Cyan)),
+            None => message,
+        }
+    }
+
+    /// `error:` or `warning:` in its colour.
+    pub(crate) fn word(&self, word: &str, color: AnsiColor) -> String {
+        let style = Style::new().bold().fg_color(Some(color.into()));
+        if self.colors(&io::stderr()) { format!("{style}{word}{style:#}") } else { word.to_owned() }
+    }
+
+    /// Whether results are coloured.
+    pub(crate) fn colors_results(&self) -> bool {
+        self.colors(&io::stdout())
+    }
+
+    fn colors(&self, stream: &impl io::IsTerminal) -> bool {
+        match self.color {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            ColorWhen::Auto => stream.is_terminal() && env::NO_COLOR.get().is_none(),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What was typed means this, after the environment has been looked at.
+
+use agents_install::Update;
+use agents_system::{
+    dirs::{self, Dirs},
+    env,
+    progress::Progress,
+};
+use agents_workspace::{Cargo, Network};
+use camino::Utf8PathBuf;
+
+use crate::{
+    args::{Flags, UpdateLevel},
+    failure::Failure,
+};
+
+/// What every command works with.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) dirs: Dirs,
+    pub(crate) cwd: Utf8PathBuf,
+    pub(crate) cargo: Cargo,
+    pub(crate) update: Update,
+    pub(crate) progress: Progress,
+    pub(crate) flags: Flags,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: &Flags) -> Result<Self, Failure> {
+        Ok(Self::with_dirs(flags, Dirs::from_env()?, dirs::current()?))
+    }
+
+    pub(crate) fn with_dirs(flags: &Flags, dirs: Dirs, cwd: Utf8PathBuf) -> Self {
+        let silent = flags.quiet || flags.json;
+        Self {
+            dirs,
+            cwd,
+            cargo: Cargo::from_env(network(flags)),
+            update: match flags.update {
+                UpdateLevel::None => Update::None,
+                UpdateLevel::Check => Update::Check,
+                UpdateLevel::Fetch => Update::Fetch,
+            },
+            progress: if silent { Progress::silent() } else { Progress::on_stderr() },
+            flags: flags.clone(),
+        }
+    }
+}
+
+fn network(flags: &Flags) -> Network {
+    let by_variable = env::CARGO_NET_OFFLINE.text().is_some_and(|value| value == "true");
+    if flags.offline || by_variable { Network::Offline } else { Network::Allowed }
+}

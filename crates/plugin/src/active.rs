@@ -1,0 +1,360 @@
+//! The active set: which plugins apply here, which do not, and the reason for each decision.
+//!
+//! Help, dispatch, hooks, sync, MCP and agent discovery all ask [`Registries::active`]; nobody else gates anything.
+
+use agents_system::finding::Finding;
+use agents_workspace::{CrateName, Workspace};
+use camino::Utf8Path;
+
+use crate::{
+    answers::StoredAnswers,
+    catalog::{Catalog, Registries},
+    config::Enablement,
+    fetched::FetchedCrates,
+    manifest::Chained,
+    plugin::{Origin, Plugin, SubcommandSummary, Waking},
+    predicate::{
+        Matched, Surroundings,
+        evaluate::{Asker, union_matched_crates},
+    },
+    probes::{Acquire, LiveProbes},
+};
+
+/// How many plugins may bring along one another in a row.
+const MAX_CHAIN: usize = 10;
+
+/// What there is to know about the plugins here.
+#[derive(Debug)]
+pub struct ActiveSet {
+    /// All plugins that there are.
+    pub catalog: Catalog,
+    /// What there is to say about the decisions.
+    pub findings: Vec<Finding>,
+    /// Crates that are wanted but whose sources have not been fetched.
+    pub wanted: Vec<Wanted>,
+    decisions: Vec<Decision>,
+}
+
+/// A crate that a chain or the user names and that is not a dependency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its name.
+    pub name: CrateName,
+    /// Which versions will do.
+    pub requirement: Option<semver::VersionReq>,
+    /// Who wants it.
+    pub by: String,
+}
+
+/// A plugin with what was decided about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Considered<'s> {
+    /// The plugin.
+    pub plugin: &'s Plugin,
+    /// The decision.
+    pub state: &'s State,
+    subcommands: &'s [Applies],
+}
+
+/// A subcommand with the plugin it comes from.
+#[derive(Debug, Clone, Copy)]
+pub struct Offered<'s> {
+    /// The plugin.
+    pub plugin: &'s Plugin,
+    /// The decision about the plugin.
+    pub state: &'s State,
+    /// The subcommand.
+    pub subcommand: &'s SubcommandSummary,
+}
+
+/// Whether a plugin is active, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// It is.
+    Active(Cause),
+    /// It is not.
+    Inactive(Reason),
+}
+
+/// Why a plugin is active.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// Its gate holds and nothing else is needed.
+    Gate,
+    /// `[plugins] use` names it.
+    Used,
+    /// `[plugins] auto-enable` names it.
+    AutoEnabled,
+    /// An active plugin brings it along.
+    Chained(String),
+}
+
+/// Why a plugin is not active.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// Its gate does not hold.
+    Gate,
+    /// `[plugins] disable` names it.
+    Disabled,
+    /// It names no crate, and `[plugins] use` does not name it.
+    Sleeping,
+    /// A dependency embeds it, and nobody has agreed to it.
+    NoConsent,
+    /// A registry has a plugin of the same name.
+    Superseded(Origin),
+}
+
+#[derive(Debug)]
+struct Decision {
+    state: State,
+    subcommands: Vec<Applies>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Applies {
+    Yes,
+    No,
+}
+
+impl Registries<'_> {
+    /// Decides about every plugin. `cwd` matters only outside a workspace.
+    #[must_use]
+    pub fn active(
+        &self,
+        workspace: Option<&Workspace>,
+        cwd: &Utf8Path,
+        acquire: Acquire,
+    ) -> ActiveSet {
+        let mut catalog = self.load(workspace);
+        let fetched = FetchedCrates::new(&self.dirs.cache);
+        let root = workspace.map(|workspace| workspace.root.as_path());
+        for _ in 0..MAX_CHAIN {
+            let (probes, mut findings) = self.probes(&catalog, workspace, cwd, acquire);
+            let here = Surroundings { workspace, probes: &probes, asker: Asker::Other };
+            let judge = Judge { catalog: &catalog, enablement: &self.config.enablement, root, here };
+            let (decisions, wanted) = judge.decide();
+            let arrived: Vec<_> = wanted.iter().filter_map(|wanted| fetched.get(wanted)).collect();
+            drop(probes);
+            if arrived.is_empty() {
+                findings.extend(wanted.iter().map(not_fetched));
+                return ActiveSet { catalog, findings, wanted, decisions };
+            }
+            for (name, version, dir) in arrived {
+                let scan = self.load_crate(&dir, &name, &version);
+                catalog.add_fetched(scan, name);
+            }
+        }
+        let finding = Finding::error(format!("plugins bring along one another more than {MAX_CHAIN} deep"));
+        ActiveSet { catalog, findings: vec![finding], wanted: Vec::new(), decisions: Vec::new() }
+    }
+
+    /// The outside world, with the predicates that the plugins define.
+    pub fn probes<'c>(
+        &'c self,
+        catalog: &'c Catalog,
+        workspace: Option<&Workspace>,
+        cwd: &Utf8Path,
+        acquire: Acquire,
+    ) -> (LiveProbes<'c>, Vec<Finding>) {
+        let dir = workspace.map_or(cwd, |workspace| &workspace.root);
+        // What a mere dependency embeds must not decide about anything else.
+        let trusted = catalog.plugins.iter().filter(|it| !matches!(it.origin, Origin::Crate(..)));
+        let stored = StoredAnswers::new(&self.dirs.cache, dir);
+        LiveProbes::new(self.installer, acquire, dir, trusted, stored)
+    }
+}
+
+fn not_fetched(wanted: &Wanted) -> Finding {
+    Finding::warning(format!(
+        "the plugin of crate `{}`, wanted by {}, has not been fetched",
+        wanted.name, wanted.by
+    ))
+    .hint("`cargo agents plugin sync` fetches it")
+}
+
+struct Judge<'j> {
+    catalog: &'j Catalog,
+    enablement: &'j Enablement,
+    root: Option<&'j Utf8Path>,
+    here: Surroundings<'j>,
+}
+
+impl Judge<'_> {
+    fn decide(&self) -> (Vec<Decision>, Vec<Wanted>) {
+        let plugins = &self.catalog.plugins;
+        let mut states: Vec<State> = plugins.iter().map(|plugin| self.judge(plugin)).collect();
+        let wanted = self.follow_chains(&mut states);
+        let decisions = plugins.iter().zip(states).map(|(plugin, state)| {
+            let active = matches!(state, State::Active(_));
+            let here = here_for(self.here, plugin);
+            let applies = |subcommand: &SubcommandSummary| match active && subcommand.gate.holds(here) {
+                true => Applies::Yes,
+                false => Applies::No,
+            };
+            let subcommands = plugin.subcommands.iter().map(applies).collect();
+            Decision { state, subcommands }
+        });
+        (decisions.collect(), wanted)
+    }
+
+    fn judge(&self, plugin: &Plugin) -> State {
+        let name = plugin.name.as_str();
+        if plugin.origin != Origin::BuiltIn && self.enablement.is_disabled(name) {
+            return State::Inactive(Reason::Disabled);
+        }
+        let used = || self.enablement.is_used(name, self.root);
+        let cause = match (&plugin.origin, plugin.waking) {
+            (Origin::Crate(..), _) => match self.consent(plugin) {
+                Ok(cause) => cause,
+                Err(reason) => return State::Inactive(reason),
+            },
+            (_, Waking::WhenUsed) if used() => Cause::Used,
+            (_, Waking::WhenUsed) => return State::Inactive(Reason::Sleeping),
+            (_, Waking::ByItself) => Cause::Gate,
+        };
+        if plugin.gate.holds(here_for(self.here, plugin)) {
+            State::Active(cause)
+        } else {
+            State::Inactive(Reason::Gate)
+        }
+    }
+
+    fn consent(&self, plugin: &Plugin) -> Result<Cause, Reason> {
+        let name = plugin.name.as_str();
+        let cause = if self.enablement.is_used(name, self.root) {
+            Cause::Used
+        } else if self.enablement.is_auto_enabled(name) {
+            Cause::AutoEnabled
+        } else {
+            return Err(Reason::NoConsent);
+        };
+        let mut others = self.catalog.plugins.iter();
+        match others.find(|it| matches!(it.origin, Origin::Registry(_)) && it.name.is(name)) {
+            Some(registry) => Err(Reason::Superseded(registry.origin.clone())),
+            None => Ok(cause),
+        }
+    }
+
+    /// Wakes what active plugins bring along, and says which crates are not there.
+    fn follow_chains(&self, states: &mut [State]) -> Vec<Wanted> {
+        let plugins = &self.catalog.plugins;
+        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut want = |new: Wanted| {
+            if !wanted.iter().any(|known| known.name == new.name && known.requirement == new.requirement) {
+                wanted.push(new);
+            }
+        };
+        for name in self.enablement.used_names(self.root) {
+            let known = self.catalog.named(name).next().is_some() || self.catalog.was_fetched(name);
+            if !known && !self.enablement.is_disabled(name) {
+                let by = "`[plugins] use`".to_owned();
+                want(Wanted { name: CrateName::new(name), requirement: None, by });
+            }
+        }
+        let is_active = |state: &State| matches!(state, State::Active(_));
+        let mut waiting: Vec<usize> = (0..plugins.len()).filter(|at| is_active(&states[*at])).collect();
+        while let Some(at) = waiting.pop() {
+            let plugin = &plugins[at];
+            let here = here_for(self.here, plugin);
+            for chained in plugin.chained.iter().filter(|chained| chained.gate.holds(here)) {
+                let by = format!("`{}`", plugin.name);
+                let targets: Vec<usize> =
+                    (0..plugins.len()).filter(|at| is_target(&plugins[*at], chained)).collect();
+                if targets.is_empty() && !self.is_known_empty(chained) {
+                    let requirement = chained.requirement.as_ref().map(|it| it.0.clone());
+                    want(Wanted { name: chained.name.clone(), requirement, by: by.clone() });
+                }
+                for target in targets {
+                    if states[target] == State::Inactive(Reason::NoConsent)
+                        && plugins[target].gate.holds(here_for(self.here, &plugins[target]))
+                    {
+                        states[target] = State::Active(Cause::Chained(plugin.name.to_string()));
+                        waiting.push(target);
+                    }
+                }
+            }
+        }
+        wanted
+    }
+
+    /// Whether the crate is there and simply embeds nothing, or is refused anyway.
+    fn is_known_empty(&self, chained: &Chained) -> bool {
+        self.enablement.is_disabled(chained.name.as_str())
+            || self.catalog.was_fetched(chained.name.as_str())
+            || self.here.workspace.is_some_and(|workspace| {
+                workspace.packages.iter().any(|package| {
+                    package.name == chained.name
+                        && chained.requirement.as_ref().is_none_or(|it| it.0.matches(&package.version))
+                })
+            })
+    }
+}
+
+fn is_target(plugin: &Plugin, chained: &Chained) -> bool {
+    let Origin::Crate(name, version) = &plugin.origin else { return false };
+    *name == chained.name
+        && chained.requirement.as_ref().is_none_or(|requirement| requirement.0.matches(version))
+}
+
+/// The surroundings as this plugin sees them.
+#[must_use]
+pub(crate) fn here_for<'a>(here: Surroundings<'a>, plugin: &Plugin) -> Surroundings<'a> {
+    let asker = match plugin.origin {
+        Origin::Member(_) => Asker::WorkspaceMember,
+        _ => Asker::Other,
+    };
+    Surroundings { asker, ..here }
+}
+
+impl ActiveSet {
+    /// Every plugin with the decision about it, in order of precedence.
+    pub fn considered(&self) -> impl Iterator<Item = Considered<'_>> {
+        self.catalog.plugins.iter().zip(&self.decisions).map(|(plugin, decision)| Considered {
+            plugin,
+            state: &decision.state,
+            subcommands: &decision.subcommands,
+        })
+    }
+
+    /// The plugins that apply here.
+    pub fn active(&self) -> impl Iterator<Item = &Plugin> {
+        self.considered().filter(Considered::is_active).map(|considered| considered.plugin)
+    }
+
+    /// The subcommands that apply here.
+    pub fn subcommands(&self) -> impl Iterator<Item = Offered<'_>> {
+        self.considered().flat_map(|considered| considered.offers(Applies::Yes))
+    }
+
+    /// The subcommands that would apply elsewhere.
+    pub fn inapplicable_subcommands(&self) -> impl Iterator<Item = Offered<'_>> {
+        self.considered().flat_map(|considered| considered.offers(Applies::No))
+    }
+}
+
+impl<'s> Considered<'s> {
+    /// Whether it applies here.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        matches!(self.state, State::Active(_))
+    }
+
+    fn offers(self, wanted: Applies) -> impl Iterator<Item = Offered<'s>> {
+        let Self { plugin, state, subcommands } = self;
+        let pairs = plugin.subcommands.iter().zip(subcommands);
+        pairs.filter(move |(_, applies)| **applies == wanted).map(move |(subcommand, _)| Offered {
+            plugin,
+            state,
+            subcommand,
+        })
+    }
+}
+
+impl Offered<'_> {
+    /// The crates that make it apply.
+    #[must_use]
+    pub fn because(&self, here: Surroundings<'_>) -> Vec<Matched> {
+        let here = here_for(here, self.plugin);
+        union_matched_crates([&self.plugin.gate, &self.subcommand.gate], here)
+    }
+}

@@ -1,0 +1,284 @@
+//! `config.toml`: the registries that the user trusts and the plugins that they turned on or off.
+
+use agents_system::{
+    decode::{Document, Table},
+    dirs::Dirs,
+    explain::{ErrorKind, Explain},
+    finding::{Finding, Severity},
+};
+use agents_workspace::CrateName;
+use camino::{Utf8Path, Utf8PathBuf};
+
+/// The name of the registry that comes with the program but is only fetched when asked for.
+pub const RECOMMENDATIONS: &str = "symposium-recommendations";
+const RECOMMENDATIONS_URL: &str = "https://github.com/symposium-dev/recommendations";
+
+/// The name of the registry in the user's own configuration directory.
+pub const USER_PLUGINS: &str = "user-plugins";
+
+/// Keys of later versions and of Symposium's configuration: known, so not a spelling mistake, and
+/// without any effect here.
+const NOT_OURS: &[&str] = &[
+    "agent", "agents-syncing", "auto-sync", "auto-update", "hook-scope", "logging",
+    "sync-debounce-secs", "telemetry",
+];
+
+/// The user's configuration, as far as plugins go.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Where plugins come from, in order of precedence.
+    pub registries: Vec<RegistrySpec>,
+    /// Which plugins are on or off by the user's word.
+    pub enablement: Enablement,
+    /// What there is to say about the file.
+    pub findings: Vec<Finding>,
+}
+
+/// A configured registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistrySpec {
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub place: RegistryPlace,
+    /// Whether `--update check` and `plugin sync` without a name look at it.
+    pub auto_update: AutoUpdate,
+}
+
+/// Where a registry is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RegistryPlace {
+    /// A directory.
+    Path(Utf8PathBuf),
+    /// A git repository.
+    Git(String),
+}
+
+/// Whether a git registry is refreshed together with the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AutoUpdate {
+    /// It is.
+    On,
+    /// Only when it is named.
+    Off,
+}
+
+/// The user's word about plugins. Names match like crates: hyphen and underscore are the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Enablement {
+    used: Vec<Use>,
+    auto_enabled: Vec<String>,
+    disabled: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Use {
+    name: String,
+    workspace: Option<Utf8PathBuf>,
+}
+
+/// Why the configuration could not be read. It never turns into defaults.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration")]
+    Io(#[source] std::io::Error),
+    /// The file is wrong.
+    #[error("`{file}` is not a valid configuration")]
+    Invalid {
+        /// The file.
+        file: Utf8PathBuf,
+        /// What is wrong with it.
+        findings: Vec<Finding>,
+    },
+}
+
+impl Explain for ConfigError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Usage
+    }
+
+    fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Io(_) => &[],
+            Self::Invalid { findings, .. } => findings,
+        }
+    }
+}
+
+impl Config {
+    /// Where the file is.
+    #[must_use]
+    pub fn file(dirs: &Dirs) -> Utf8PathBuf {
+        dirs.config.join("config.toml")
+    }
+
+    /// Reads the file; a missing one means the defaults, a broken one is an error.
+    pub fn load(dirs: &Dirs) -> Result<Self, ConfigError> {
+        let file = Self::file(dirs);
+        match fs_err::read_to_string(&file) {
+            Ok(text) => Self::parse(dirs, &file, &text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Self::parse(dirs, &file, "")
+            }
+            Err(error) => Err(ConfigError::Io(error)),
+        }
+    }
+
+    fn parse(dirs: &Dirs, file: &Utf8Path, text: &str) -> Result<Self, ConfigError> {
+        let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
+        let document = Document::parse(file.to_owned(), text)
+            .map_err(|finding| invalid(vec![*finding]))?;
+        let (mut registries, enablement) = {
+            let root = document.root();
+            for key in NOT_OURS {
+                root.get(key);
+            }
+            let mut registries = default_registries(&root, dirs);
+            let tables = root.tables("registry").into_iter().chain(root.tables("plugin-source"));
+            registries.extend(tables.filter_map(|table| decode_registry(&table, dirs)));
+            let enablement = decode_enablement(&root);
+            root.warn_unknown();
+            (registries, enablement)
+        };
+        let mut findings = document.into_findings();
+        for index in 0..registries.len() {
+            let name = registries[index].name.clone();
+            if registries[..index].iter().any(|earlier| earlier.name == name) {
+                findings.push(Finding::error(format!("two registries have the name `{name}`")));
+            }
+        }
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(invalid(findings));
+        }
+        registries.shrink_to_fit();
+        Ok(Self { registries, enablement, findings })
+    }
+}
+
+fn default_registries(root: &Table<'_>, dirs: &Dirs) -> Vec<RegistrySpec> {
+    let defaults = root.table("defaults");
+    let wanted = |key| defaults.as_ref().and_then(|table| table.boolean(key)).unwrap_or(true);
+    let (recommendations, user) = (wanted("symposium-recommendations"), wanted("user-plugins"));
+    if let Some(table) = &defaults {
+        table.warn_unknown();
+    }
+    let recommendations = recommendations.then(|| RegistrySpec {
+        name: RECOMMENDATIONS.to_owned(),
+        place: RegistryPlace::Git(RECOMMENDATIONS_URL.to_owned()),
+        auto_update: AutoUpdate::On,
+    });
+    let user = user.then(|| RegistrySpec {
+        name: USER_PLUGINS.to_owned(),
+        place: RegistryPlace::Path(dirs.config.join("plugins")),
+        auto_update: AutoUpdate::On,
+    });
+    recommendations.into_iter().chain(user).collect()
+}
+
+fn decode_registry(table: &Table<'_>, dirs: &Dirs) -> Option<RegistrySpec> {
+    let name = table.required_string("name");
+    let path = table.string("path");
+    let git = table.string("git");
+    let auto_update = match table.boolean("auto-update") {
+        Some(false) => AutoUpdate::Off,
+        _ => AutoUpdate::On,
+    };
+    table.deny_unknown();
+    let place = match (path, git) {
+        (Some(path), None) => RegistryPlace::Path(dirs.config.join(path.as_str())),
+        (None, Some(git)) => RegistryPlace::Git(git.to_string()),
+        (Some(_), Some(git)) => {
+            git.error("a registry has either `path` or `git`, not both");
+            return None;
+        }
+        (None, None) => {
+            table.report(
+                Finding::error("a registry needs a place")
+                    .hint("add `path = \"…\"` or `git = \"…\"`"),
+            );
+            return None;
+        }
+    };
+    Some(RegistrySpec { name: name?.to_string(), place, auto_update })
+}
+
+fn decode_enablement(root: &Table<'_>) -> Enablement {
+    let Some(table) = root.table("plugins") else { return Enablement::default() };
+    let names = |key| table.strings(key).iter().map(|name| name.to_string()).collect();
+    let enablement = Enablement {
+        used: decode_uses(&table),
+        auto_enabled: names("auto-enable"),
+        disabled: names("disable"),
+    };
+    table.deny_unknown();
+    enablement
+}
+
+fn decode_uses(table: &Table<'_>) -> Vec<Use> {
+    let Some(value) = table.get("use") else { return Vec::new() };
+    let Some(items) = value.items() else {
+        value.wrong_type("use", "a list of names or of tables with `name` and `workspace`");
+        return Vec::new();
+    };
+    let uses = items.filter_map(|item| {
+        if item.is_string() {
+            let name = item.string("use")?.to_string();
+            return Some(Use { name, workspace: None });
+        }
+        let Some(entry) = item.table("an entry of `use`") else {
+            item.wrong_type("use", "a list of names or of tables with `name` and `workspace`");
+            return None;
+        };
+        let (name, workspace) = (entry.required_string("name"), entry.string("workspace"));
+        entry.deny_unknown();
+        let workspace = workspace.map(|path| canonical(Utf8Path::new(path.as_str())));
+        Some(Use { name: name?.to_string(), workspace })
+    });
+    uses.collect()
+}
+
+impl Enablement {
+    /// Whether `[plugins] disable` names it. That beats everything.
+    #[must_use]
+    pub fn is_disabled(&self, name: &str) -> bool {
+        names(&self.disabled, name)
+    }
+
+    /// Whether `[plugins] use` names it, everywhere or for this workspace.
+    #[must_use]
+    pub fn is_used(&self, name: &str, workspace: Option<&Utf8Path>) -> bool {
+        self.used.iter().filter(|entry| same(&entry.name, name)).any(|entry| {
+            let Some(only) = &entry.workspace else { return true };
+            workspace.is_some_and(|root| canonical(root) == *only)
+        })
+    }
+
+    /// Whether `[plugins] auto-enable` names it.
+    #[must_use]
+    pub fn is_auto_enabled(&self, name: &str) -> bool {
+        names(&self.auto_enabled, name)
+    }
+
+    /// The names in `[plugins] use` that count in this workspace.
+    pub fn used_names<'e>(&'e self, workspace: Option<&'e Utf8Path>) -> impl Iterator<Item = &'e str> {
+        let names = self.used.iter().map(|entry| entry.name.as_str());
+        names.filter(move |name| self.is_used(name, workspace))
+    }
+}
+
+fn names(list: &[String], name: &str) -> bool {
+    list.iter().any(|listed| listed == "*" || same(listed, name))
+}
+
+fn same(one: &str, other: &str) -> bool {
+    CrateName::new(one) == CrateName::new(other)
+}
+
+fn canonical(path: &Utf8Path) -> Utf8PathBuf {
+    path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned())
+}
+
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! Plugins that live inside crates: the workspace's own members, and its dependencies.
+//!
+//! A crate embeds a plugin with `[package.metadata.symposium]` in its `Cargo.toml`, a `SYMPOSIUM.toml` beside it
+//! (which is laid over the former), or just a `skills/` directory.
+
+use agents_system::fingerprint::Inputs;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::{
+    manifest::{
+        CrateSkills, DefaultSkills, MANIFEST_FILE, Manifest, Manner, PluginName, SkillEntry,
+        SkillGroup, SkillSource,
+        parse::{Parsed, parse_crate_metadata, parse_manifest},
+    },
+    plugin::{Origin, Plugin},
+    predicate::{Gate, Predicate},
+    scan::{Invalid, Scan},
+    skill::SKILL_FILE,
+};
+
+/// Where a crate keeps its skills unless it says otherwise.
+const SKILLS_DIR: &str = "skills";
+/// Where people keep skills that are for this workspace only.
+const AGENTS_SKILLS_DIR: &str = ".agents/skills";
+
+/// Whose crate it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The workspace's own.
+    Member,
+    /// Somebody else's.
+    Dependency,
+}
+
+/// Looks into the directory of a crate and adds what it embeds to `scan`.
+pub fn look_into(
+    dir: &Utf8Path,
+    crate_name: &str,
+    origin: Origin,
+    owner: Owner,
+    inputs: &mut Inputs,
+    scan: &mut Scan,
+) {
+    let mut layers = Vec::new();
+    let cargo_toml = dir.join("Cargo.toml");
+    if let Ok(Some(text)) = inputs.read(&cargo_toml)
+        && let Some(parsed) = parse_crate_metadata(&cargo_toml, &text, crate_name)
+    {
+        layers.push((cargo_toml, parsed));
+    }
+    let own = dir.join(MANIFEST_FILE);
+    if let Ok(Some(text)) = inputs.read(&own) {
+        let parsed = parse_manifest(&own, &text, Manner::Embedded, Some(crate_name));
+        layers.push((own, parsed));
+    }
+    let (mut manifest, file) = join_layers(layers, scan);
+    let defaults = default_groups(dir, manifest.as_ref(), owner, inputs);
+    if manifest.is_none() && defaults.is_empty() {
+        return;
+    }
+    let Some(name) = PluginName::new(crate_name) else { return };
+    let merged = manifest.get_or_insert_with(|| Manifest { name, ..Manifest::default() });
+    merged.skills.extend(defaults);
+    let file = file.unwrap_or_else(|| dir.join(MANIFEST_FILE));
+    scan.plugins.push(Plugin::new(merged, origin, &file));
+}
+
+/// A layer that is wrong is left out and reported; the others stand.
+fn join_layers(
+    layers: Vec<(Utf8PathBuf, Parsed)>,
+    scan: &mut Scan,
+) -> (Option<Manifest>, Option<Utf8PathBuf>) {
+    let (mut joined, mut file) = (None::<Manifest>, None);
+    for (path, parsed) in layers {
+        match parsed.manifest {
+            Some(upper) => {
+                joined = Some(match joined {
+                    Some(lower) => lower.overlaid_by(upper),
+                    None => upper,
+                });
+                file = Some(path);
+                scan.findings.extend(parsed.findings);
+            }
+            None => scan.invalid.push(Invalid { file: path, findings: parsed.findings }),
+        }
+    }
+    (joined, file)
+}
+
+fn default_groups(
+    dir: &Utf8Path,
+    manifest: Option<&Manifest>,
+    owner: Owner,
+    inputs: &mut Inputs,
+) -> Vec<SkillGroup> {
+    let group = |gate: Gate, path: &str| SkillGroup { gate, source: SkillSource::Path(path.to_owned()) };
+    let mut groups = Vec::new();
+    match manifest.map(|manifest| (&manifest.crate_skills, manifest.default_skills)) {
+        Some((CrateSkills::Listed(entries), _)) => {
+            let paths = entries.iter().filter_map(|entry| match entry {
+                SkillEntry::Path(path) => Some(path),
+                SkillEntry::Crate { .. } => None,
+            });
+            groups.extend(paths.map(|path| group(Gate::open(), path)));
+        }
+        Some((CrateSkills::Unsaid, DefaultSkills::Off)) => {}
+        Some((CrateSkills::Unsaid, DefaultSkills::On)) | None => {
+            if holds_skills(&dir.join(SKILLS_DIR), inputs) {
+                groups.push(group(Gate::open(), SKILLS_DIR));
+            }
+        }
+    }
+    if owner == Owner::Member && holds_skills(&dir.join(AGENTS_SKILLS_DIR), inputs) {
+        groups.push(group(Gate(vec![Predicate::WorkspaceMember]), AGENTS_SKILLS_DIR));
+    }
+    groups
+}
+
+/// A directory of that name may hold anything; only one with a `SKILL.md` in it, or one level down, counts.
+fn holds_skills(dir: &Utf8Path, inputs: &mut Inputs) -> bool {
+    let Ok(Some(names)) = inputs.list(dir) else { return false };
+    let mut files = std::iter::once(dir.join(SKILL_FILE))
+        .chain(names.iter().map(|name| dir.join(name).join(SKILL_FILE)));
+    files.any(|file| inputs.exists(&file))
+}

@@ -1,0 +1,163 @@
+//! From text to a checked [`Manifest`].
+
+use agents_system::{
+    decode::{Document, Table},
+    finding::{Finding, Severity},
+};
+use camino::Utf8Path;
+
+use super::{
+    CrateSkills, DefaultSkills, Manifest, PluginName, contributions, crate_metadata, gates, hooks,
+    installations::Book, skill_groups, subcommands,
+};
+
+/// Where a manifest stands, which decides what it may say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// In a registry: must have a name.
+    Registry,
+    /// In a crate or a workspace member: the name defaults to the crate's, and `[defaults]` is allowed.
+    Embedded,
+    /// Inside the program: may use reserved names.
+    FirstParty,
+}
+
+/// A manifest with what there is to say about it, or only the latter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parsed {
+    /// The manifest, if nothing in it is an error.
+    pub manifest: Option<Manifest>,
+    /// What there is to say.
+    pub findings: Vec<Finding>,
+}
+
+impl Parsed {
+    fn failed(finding: Finding) -> Self {
+        Self { manifest: None, findings: vec![finding] }
+    }
+}
+
+/// Parses a `SYMPOSIUM.toml`. `default_name` names an embedded plugin that does not name itself.
+///
+/// ```
+/// use agents_plugin::manifest::{Manner, parse::parse_manifest};
+/// let text = "name = \"demo\"\ncrates = [\"serde\"]\n";
+/// let parsed = parse_manifest("SYMPOSIUM.toml".into(), text, Manner::Registry, None);
+/// assert_eq!(parsed.manifest.unwrap().name.as_str(), "demo");
+/// ```
+#[must_use]
+pub fn parse_manifest(
+    file: &Utf8Path,
+    text: &str,
+    manner: Manner,
+    default_name: Option<&str>,
+) -> Parsed {
+    let document = match Document::parse(file.to_owned(), text) {
+        Ok(document) => document,
+        Err(finding) => return Parsed::failed(*finding),
+    };
+    let manifest = decode(&document.root(), manner, default_name);
+    finish(document, manifest)
+}
+
+/// Parses `[package.metadata.symposium]` of a crate's `Cargo.toml`; `None` if there is no such table.
+#[must_use]
+pub fn parse_crate_metadata(file: &Utf8Path, text: &str, crate_name: &str) -> Option<Parsed> {
+    // Most crates have none, and parsing a large manifest is not free.
+    if !text.contains("symposium") {
+        return None;
+    }
+    let document = match Document::parse(file.to_owned(), text) {
+        Ok(document) => document,
+        Err(finding) => return Some(Parsed::failed(*finding)),
+    };
+    let manifest = {
+        let root = document.root();
+        let metadata = root.table("package")?.table("metadata")?;
+        let table = metadata.table("symposium")?.labelled("[package.metadata.symposium]");
+        decode(&table, Manner::Embedded, Some(crate_name))
+    };
+    Some(finish(document, manifest))
+}
+
+fn finish(document: Document<'_>, manifest: Option<Manifest>) -> Parsed {
+    let mut findings = document.into_findings();
+    findings.sort_by_key(|finding| {
+        let spot = finding.place.as_ref().and_then(|place| place.spot.as_ref());
+        spot.map_or((0, 0), |spot| (spot.line, spot.column))
+    });
+    let sound = findings.iter().all(|finding| finding.severity != Severity::Error);
+    Parsed { manifest: manifest.filter(|_| sound), findings }
+}
+
+fn decode(root: &Table<'_>, manner: Manner, default_name: Option<&str>) -> Option<Manifest> {
+    let name = decode_name(root, manner, default_name);
+    let gate = gates::decode(root);
+    let mut book = Book::default();
+    book.declare(&root.tables("installations"));
+    let (skills, crate_skills) =
+        if manner == Manner::Embedded && crate_metadata::is_older_list(root) {
+            (Vec::new(), crate_metadata::decode(root))
+        } else {
+            (skill_groups::decode(root, &gate), CrateSkills::Unsaid)
+        };
+    let unchecked = hooks::decode(root, &mut book);
+    let mcp_servers = contributions::decode_mcp_servers(root);
+    let subcommands = subcommands::decode(root, &mut book, manner);
+    let predicates = contributions::decode_predicates(root, &mut book);
+    let chained = contributions::decode_chained(root);
+    let default_skills = decode_defaults(root, manner);
+    root.deny_unknown();
+    let hooks = hooks::finish(unchecked, &book);
+    Some(Manifest {
+        name: name?,
+        gate,
+        installations: book.finish(),
+        hooks,
+        skills,
+        mcp_servers,
+        subcommands,
+        predicates,
+        chained,
+        default_skills,
+        crate_skills,
+    })
+}
+
+fn decode_name(
+    root: &Table<'_>,
+    manner: Manner,
+    default_name: Option<&str>,
+) -> Option<PluginName> {
+    let Some(text) = root.string("name") else {
+        if manner == Manner::Embedded
+            && let Some(name) = default_name.and_then(PluginName::new)
+        {
+            return Some(name);
+        }
+        if !root.has("name") {
+            root.report(
+                Finding::error("`name` is missing").hint("start with `name = \"my-plugin\"`"),
+            );
+        }
+        return None;
+    };
+    let name = PluginName::new(&text);
+    if name.is_none() {
+        text.error("the name of a plugin cannot be empty or hold control characters");
+    }
+    name
+}
+
+fn decode_defaults(root: &Table<'_>, manner: Manner) -> DefaultSkills {
+    let Some(table) = root.table("defaults") else { return DefaultSkills::On };
+    if manner != Manner::Embedded {
+        table.report(
+            Finding::error("`[defaults]` is only for manifests inside a crate")
+                .hint("a registry plugin says everything with `[[skills]]`"),
+        );
+    }
+    let skills = table.boolean("skills");
+    table.deny_unknown();
+    if skills == Some(false) { DefaultSkills::Off } else { DefaultSkills::On }
+}

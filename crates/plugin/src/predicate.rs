@@ -1,0 +1,238 @@
+//! Predicates: the gates that say whether something applies here.
+//!
+//! A [`Gate`] is a list of [`Predicate`]s that must all hold. Manifests write it in two fields, `crates`
+//! (or `depends-on`), a list of which one must match, and `predicates`, function calls that must all hold.
+
+pub mod custom;
+pub mod evaluate;
+mod parse;
+
+use std::fmt;
+
+use agents_workspace::CrateName;
+use semver::VersionReq;
+use serde::{Deserialize, Serialize};
+
+pub use custom::PredicateName;
+pub use evaluate::{Evaluation, Matched, Probes, Step, Surroundings};
+pub use parse::{PredicateError, parse_atoms, parse_predicates};
+
+/// Names of predicates that cannot be defined by a plugin.
+pub const BUILT_IN: &[&str] = &[
+    "crate",
+    "depends-on",
+    "depends_on",
+    "shell",
+    "path_exists",
+    "env",
+    "workspace-member",
+    "not",
+    "any",
+    "all",
+];
+
+/// What must hold for something to apply. The empty gate always does.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Gate(pub Vec<Predicate>);
+
+/// One condition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Predicate {
+    /// The workspace depends directly on a crate.
+    DependsOn(Atom),
+    /// A shell command succeeds.
+    Shell(String),
+    /// A path exists, or a program of that name is on `PATH`.
+    PathExists(String),
+    /// An environment variable is set, or has a certain value.
+    Env {
+        /// Which variable.
+        name: String,
+        /// Which value; `None` means any.
+        value: Option<String>,
+    },
+    /// The plugin comes from the workspace itself.
+    WorkspaceMember,
+    /// Not this.
+    Not(Box<Predicate>),
+    /// At least one of these.
+    Any(Vec<Predicate>),
+    /// All of these.
+    All(Vec<Predicate>),
+    /// A program that a plugin defines decides.
+    Custom {
+        /// Its name.
+        name: PredicateName,
+        /// What stands between the parentheses.
+        argument: String,
+    },
+}
+
+/// A crate, perhaps with a version requirement, or `*`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Atom {
+    /// `*`: everywhere, also outside a workspace.
+    Everywhere,
+    /// This crate.
+    Crate {
+        /// Its name.
+        name: CrateName,
+        /// Which versions; `None` means any.
+        requirement: Option<Requirement>,
+    },
+}
+
+/// A version requirement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Requirement(pub VersionReq);
+
+impl Gate {
+    /// Always holds.
+    #[must_use]
+    pub fn open() -> Self {
+        Self::default()
+    }
+
+    /// `crates` and `predicates` of a manifest as one gate.
+    #[must_use]
+    pub fn new(atoms: Vec<Atom>, predicates: Vec<Predicate>) -> Self {
+        let mut lowered: Vec<Predicate> = atoms.into_iter().map(Predicate::DependsOn).collect();
+        let leading = match lowered.len() {
+            0 | 1 => lowered.pop(),
+            _ => Some(Predicate::Any(lowered)),
+        };
+        Self(leading.into_iter().chain(predicates).collect())
+    }
+
+    /// Every predicate in it, however deep, with whether it stands beneath a `not`.
+    fn visit<'g>(&'g self, see: &mut impl FnMut(&'g Predicate, Negated)) {
+        self.0.iter().for_each(|predicate| predicate.visit(Negated::No, see));
+    }
+
+    /// Whether it names a crate or `*` anywhere: what makes a registry plugin active by itself.
+    #[must_use]
+    pub fn mentions_crate(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |predicate, _| found |= matches!(predicate, Predicate::DependsOn(_)));
+        found
+    }
+
+    /// Whether a custom predicate decides at its top level.
+    #[must_use]
+    pub fn has_custom_at_top(&self) -> bool {
+        self.0.iter().any(|predicate| matches!(predicate, Predicate::Custom { .. }))
+    }
+
+    /// Whether it can name a crate whose sources could be fetched: a concrete one that is not
+    /// beneath `not(...)`, or a custom predicate, which may name one when it runs.
+    #[must_use]
+    pub fn can_name_a_crate(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |predicate, negated| {
+            found |= negated == Negated::No
+                && matches!(
+                    predicate,
+                    Predicate::DependsOn(Atom::Crate { .. }) | Predicate::Custom { .. }
+                );
+        });
+        found
+    }
+
+    /// The concrete crates that it names, in order, each once.
+    #[must_use]
+    pub fn crates(&self) -> Vec<&CrateName> {
+        let mut names: Vec<&CrateName> = Vec::new();
+        self.visit(&mut |predicate, _| {
+            if let Predicate::DependsOn(Atom::Crate { name, .. }) = predicate
+                && !names.contains(&name)
+            {
+                names.push(name);
+            }
+        });
+        names
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Negated {
+    No,
+    Yes,
+}
+
+impl Predicate {
+    fn visit<'p>(&'p self, negated: Negated, see: &mut impl FnMut(&'p Self, Negated)) {
+        see(self, negated);
+        match self {
+            Self::Not(inner) => inner.visit(Negated::Yes, see),
+            Self::Any(inner) | Self::All(inner) => {
+                inner.iter().for_each(|predicate| predicate.visit(negated, see));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_list(f, &self.0)
+    }
+}
+
+impl fmt::Display for Predicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, name: &str, inner: &[Self]| {
+            write!(f, "{name}(")?;
+            write_list(f, inner)?;
+            f.write_str(")")
+        };
+        match self {
+            Self::DependsOn(atom) => write!(f, "depends-on({atom})"),
+            Self::Shell(command) => write!(f, "shell({command})"),
+            Self::PathExists(path) => write!(f, "path_exists({path})"),
+            Self::Env { name, value: Some(value) } => write!(f, "env({name}={value})"),
+            Self::Env { name, value: None } => write!(f, "env({name})"),
+            Self::WorkspaceMember => f.write_str("workspace-member()"),
+            Self::Not(inner) => write!(f, "not({inner})"),
+            Self::Any(inner) => list(f, "any", inner),
+            Self::All(inner) => list(f, "all", inner),
+            Self::Custom { name, argument } => write!(f, "{name}({argument})"),
+        }
+    }
+}
+
+fn write_list(f: &mut fmt::Formatter<'_>, list: &[Predicate]) -> fmt::Result {
+    for (index, predicate) in list.iter().enumerate() {
+        let comma = if index == 0 { "" } else { ", " };
+        write!(f, "{comma}{predicate}")?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Atom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Everywhere => f.write_str("*"),
+            Self::Crate { name, requirement: None } => write!(f, "{name}"),
+            Self::Crate { name, requirement: Some(requirement) } => {
+                write!(f, "{name}{requirement}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // `=1.2` would be read back as a caret requirement, see `parse`.
+        let text = self.0.to_string().replace(", ", ",");
+        match text.strip_prefix('=') {
+            Some(exact) => write!(f, "=={exact}"),
+            None => f.write_str(&text),
+        }
+    }
+}
+
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Finding the plugins below a directory.
+//!
+//! A directory with a `SYMPOSIUM.toml` is a plugin; one with only a `SKILL.md` is a plugin that consists of
+//! that skill. Neither is looked into any further. The root of a registry cannot be one itself.
+
+use std::io;
+
+use agents_system::{
+    finding::{Finding, Place},
+    fingerprint::Inputs,
+};
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    manifest::{
+        MANIFEST_FILE, Manifest, Manner, PluginName, SkillGroup, SkillSource,
+        parse::{Parsed, parse_manifest},
+    },
+    plugin::{Origin, Plugin},
+    predicate::Gate,
+    skill::{SKILL_FILE, parse_skill},
+};
+
+/// Nobody nests a registry deeper; a loop of symbolic links would.
+const MAX_DEPTH: usize = 16;
+
+/// A manifest larger than this is not one.
+const MAX_MANIFEST: usize = 1024 * 1024;
+
+/// What was found below a directory.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Scan {
+    /// The plugins, by path.
+    pub plugins: Vec<Plugin>,
+    /// What could not be loaded.
+    pub invalid: Vec<Invalid>,
+    /// What else there is to say.
+    pub findings: Vec<Finding>,
+}
+
+/// A manifest that could not be loaded.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Invalid {
+    /// The file.
+    pub file: Utf8PathBuf,
+    /// Why.
+    pub findings: Vec<Finding>,
+}
+
+/// Whether a directory holds a plugin, and which file says so.
+pub fn manifest_in(dir: &Utf8Path, inputs: &mut Inputs) -> io::Result<Option<(Utf8PathBuf, String)>> {
+    for name in [MANIFEST_FILE, SKILL_FILE] {
+        let file = dir.join(name);
+        if let Some(text) = inputs.read(&file)? {
+            return Ok(Some((file, text)));
+        }
+    }
+    Ok(None)
+}
+
+/// Parses the file that makes a directory a plugin of a registry.
+#[must_use]
+pub fn parse_entry(file: &Utf8Path, text: &str) -> Parsed {
+    if text.len() > MAX_MANIFEST {
+        let finding = Finding::error(format!("the file is larger than {MAX_MANIFEST} bytes"));
+        return Parsed { manifest: None, findings: vec![finding.at(Place::file(file))] };
+    }
+    if file.file_name() != Some(SKILL_FILE) {
+        return parse_manifest(file, text, Manner::Registry, None);
+    }
+    let (header, mut findings) = parse_skill(file, text);
+    let manifest = header.and_then(|header| {
+        let Some(name) = PluginName::new(&header.name) else {
+            let finding = Finding::error("the name of a skill cannot hold control characters");
+            findings.push(finding.at(Place::file(file)));
+            return None;
+        };
+        // The skill's gate becomes the plugin's, so that what is not active is not even looked at.
+        let group = SkillGroup { gate: Gate::open(), source: SkillSource::Path(".".to_owned()) };
+        Some(Manifest { name, gate: header.gate, skills: vec![group], ..Manifest::default() })
+    });
+    Parsed { manifest, findings }
+}
+
+/// Scans a registry. Everything that is read goes through `inputs`.
+pub fn scan(root: &Utf8Path, registry: &str, inputs: &mut Inputs) -> Scan {
+    let mut scan = Scan::default();
+    match manifest_in(root, inputs) {
+        Ok(None) => descend(root, registry, inputs, MAX_DEPTH, &mut scan),
+        Ok(Some((file, _))) => {
+            let finding = Finding::error(format!("registry `{registry}` is itself a plugin"))
+                .at(Place::file(file))
+                .hint("a registry holds plugins in directories below it");
+            scan.findings.push(finding);
+        }
+        Err(error) => scan.findings.push(unreadable(root, &error)),
+    }
+    scan
+}
+
+fn descend(dir: &Utf8Path, registry: &str, inputs: &mut Inputs, depth: usize, scan: &mut Scan) {
+    let names = match inputs.list(dir) {
+        Ok(names) => names.unwrap_or_default(),
+        Err(error) => return scan.findings.push(unreadable(dir, &error)),
+    };
+    if depth == 0 {
+        let finding = Finding::warning(format!("directories deeper than {MAX_DEPTH} are not searched"));
+        return scan.findings.push(finding.at(Place::file(dir)));
+    }
+    for name in names.iter().filter(|name| !name.starts_with('.') && *name != "target") {
+        let inner = dir.join(name);
+        if !inner.is_dir() {
+            continue;
+        }
+        match manifest_in(&inner, inputs) {
+            Ok(None) => descend(&inner, registry, inputs, depth - 1, scan),
+            Ok(Some((file, text))) => enter(&file, &text, registry, scan),
+            Err(error) => scan.findings.push(unreadable(&inner, &error)),
+        }
+    }
+}
+
+fn enter(file: &Utf8Path, text: &str, registry: &str, scan: &mut Scan) {
+    let Parsed { manifest, findings } = parse_entry(file, text);
+    match manifest {
+        Some(manifest) => {
+            let origin = Origin::Registry(registry.to_owned());
+            scan.plugins.push(Plugin::new(&manifest, origin, file));
+            scan.findings.extend(findings);
+        }
+        None => scan.invalid.push(Invalid { file: file.to_owned(), findings }),
+    }
+}
+
+fn unreadable(path: &Utf8Path, error: &io::Error) -> Finding {
+    Finding::error(format!("cannot be read: {error}")).at(Place::file(path))
+}

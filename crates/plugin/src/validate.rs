@@ -1,0 +1,163 @@
+//! Checking manifests before they are published.
+
+use std::collections::BTreeMap;
+
+use agents_system::{
+    finding::{Finding, Place, Severity},
+    fingerprint::Inputs,
+};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::{
+    manifest::{
+        Manifest, SkillSource,
+        parse::{Parsed, parse_crate_metadata},
+    },
+    plugin::{Origin, Plugin, Waking},
+    scan::{manifest_in, parse_entry, scan},
+    skill::{SKILL_FILE, parse_skill, skills_below},
+};
+
+/// One file that was checked.
+#[derive(Debug)]
+pub struct Checked {
+    /// The file.
+    pub file: Utf8PathBuf,
+    /// What it is.
+    pub kind: Kind,
+    /// What there is to say about it.
+    pub findings: Vec<Finding>,
+    /// The manifest, if it is one and sound.
+    pub manifest: Option<Manifest>,
+}
+
+/// What a checked file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A plugin.
+    Plugin,
+    /// A skill.
+    Skill,
+}
+
+impl Checked {
+    /// Whether nothing in it is an error.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity != Severity::Error)
+    }
+}
+
+/// Checks a manifest, a plugin's directory or a whole registry. Empty if there is nothing to check.
+pub fn validate(path: &Utf8Path) -> std::io::Result<Vec<Checked>> {
+    if path.is_dir() {
+        return validate_directory(path);
+    }
+    let text = fs_err::read_to_string(path)?;
+    Ok(validate_file(path, &text))
+}
+
+fn validate_file(file: &Utf8Path, text: &str) -> Vec<Checked> {
+    if file.file_name() == Some("Cargo.toml") {
+        let Some(Parsed { manifest, findings }) = parse_crate_metadata(file, text, "crate") else {
+            return Vec::new();
+        };
+        return vec![Checked { file: file.to_owned(), kind: Kind::Plugin, findings, manifest }];
+    }
+    let Parsed { manifest, findings } = parse_entry(file, text);
+    let kind = match file.file_name() {
+        Some(SKILL_FILE) => Kind::Skill,
+        _ => Kind::Plugin,
+    };
+    let mut checked = Checked { file: file.to_owned(), kind, findings, manifest };
+    let inner = checked.manifest.as_ref().map(|manifest| check_inside(manifest, file));
+    let (findings, mut skills) = inner.unwrap_or_default();
+    checked.findings.extend(findings);
+    skills.retain(|skill| skill.file != file);
+    let mut all = vec![checked];
+    all.append(&mut skills);
+    all
+}
+
+fn validate_directory(dir: &Utf8Path) -> std::io::Result<Vec<Checked>> {
+    let mut inputs = Inputs::new();
+    if let Some((file, text)) = manifest_in(dir, &mut inputs)? {
+        return Ok(validate_file(&file, &text));
+    }
+    let found = scan(dir, dir.file_name().unwrap_or("registry"), &mut inputs);
+    let mut all = Vec::new();
+    for finding in found.findings.into_iter().filter(|it| it.severity == Severity::Error) {
+        let file = finding.place.as_ref().map_or_else(|| dir.to_owned(), |it| it.file.clone());
+        all.push(Checked { file, kind: Kind::Plugin, findings: vec![finding], manifest: None });
+    }
+    let mut files: Vec<Utf8PathBuf> = found.plugins.iter().map(|it| it.file.clone()).collect();
+    files.extend(found.invalid.into_iter().map(|invalid| invalid.file));
+    files.sort();
+    for file in files {
+        let text = fs_err::read_to_string(&file)?;
+        all.extend(validate_file(&file, &text));
+    }
+    compare(&mut all);
+    Ok(all)
+}
+
+/// What is wrong with a sound manifest once one looks around it.
+fn check_inside(manifest: &Manifest, file: &Utf8Path) -> (Vec<Finding>, Vec<Checked>) {
+    let mut findings = Vec::new();
+    let dir = file.parent().unwrap_or(Utf8Path::new("."));
+    let plugin = Plugin::new(manifest, Origin::Registry(String::new()), file);
+    if plugin.waking == Waking::WhenUsed {
+        findings.push(
+            Finding::warning("it names no crate, so it sleeps until `[plugins] use` names it")
+                .at(Place::file(file))
+                .hint("add `crates = [\"…\"]`, or `crates = [\"*\"]` for everywhere"),
+        );
+    }
+    let mut skills = Vec::new();
+    for group in &manifest.skills {
+        let SkillSource::Path(path) = &group.source else { continue };
+        let found = skills_below(&dir.join(path));
+        if found.is_empty() {
+            let message = format!("there is no `{SKILL_FILE}` in `{path}`");
+            findings.push(Finding::warning(message).at(Place::file(file)));
+        }
+        skills.extend(found.into_iter().map(check_skill));
+    }
+    (findings, skills)
+}
+
+fn check_skill(file: Utf8PathBuf) -> Checked {
+    let findings = match fs_err::read_to_string(&file) {
+        Ok(text) => parse_skill(&file, &text).1,
+        Err(error) => vec![Finding::error(error.to_string()).at(Place::file(&file))],
+    };
+    Checked { file, kind: Kind::Skill, findings, manifest: None }
+}
+
+/// What is only wrong because of what stands in another file.
+fn compare(all: &mut [Checked]) {
+    let mut names: BTreeMap<(&str, String), Vec<usize>> = BTreeMap::new();
+    for (at, checked) in all.iter().enumerate() {
+        let Some(manifest) = &checked.manifest else { continue };
+        let plugin = ("plugin", manifest.name.as_str().replace('_', "-"));
+        let subcommands = manifest.subcommands.keys().map(|it| ("subcommand", it.to_string()));
+        let predicates = manifest.predicates.iter().map(|it| ("predicate", it.name.to_string()));
+        for key in std::iter::once(plugin).chain(subcommands).chain(predicates) {
+            names.entry(key).or_default().push(at);
+        }
+    }
+    let twice = names.into_iter().filter(|(_, places)| places.len() > 1);
+    let twice: Vec<_> = twice.map(|((kind, name), places)| (kind, name, places)).collect();
+    for (kind, name, places) in twice {
+        for at in &places {
+            let others: Vec<&str> = places
+                .iter()
+                .filter(|other| *other != at)
+                .map(|other| all[*other].file.as_str())
+                .collect();
+            let message = format!("the {kind} `{name}` is also defined in {}", others.join(", "));
+            let place = Place::file(&all[*at].file);
+            all[*at].findings.push(Finding::warning(message).at(place));
+        }
+    }
+}

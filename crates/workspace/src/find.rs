@@ -1,0 +1,169 @@
+//! From a directory to its workspace.
+
+use std::{rc::Rc, time::Duration};
+
+use agents_system::{cache, lock::Lock as Turn, progress::Progress};
+use camino::{Utf8Path, Utf8PathBuf};
+use semver::Version;
+
+use crate::{
+    Cargo, CrateName, Details, Member, Package, Workspace,
+    config::Config,
+    decide,
+    error::{CargoError, Reason, WorkspaceError},
+    files::{Files, Undecided},
+    locate::{self, Here},
+    lockfile::{LOCK, Lock},
+    manifest::Manifest,
+    members::{self, Members},
+    metadata::LockFile,
+    store::{Entry, Store},
+};
+
+/// How long another process may take to ask cargo before we ask ourselves.
+const TURN: Duration = Duration::from_secs(600);
+
+/// Finds workspaces; what it found is cached and believed until an input changes.
+#[derive(Debug, Clone, Copy)]
+pub struct Workspaces<'a> {
+    /// Our cache directory.
+    pub cache: &'a Utf8Path,
+    /// Asked when our own reading does not decide.
+    pub cargo: &'a Cargo,
+    /// Told when that takes long.
+    pub progress: &'a Progress,
+}
+
+/// What our own reading found.
+pub(crate) struct Graph {
+    pub(crate) root: Utf8PathBuf,
+    pub(crate) members: Vec<Member>,
+    pub(crate) packages: Vec<Package>,
+}
+
+/// What there is to read before the lock file is compared.
+pub(crate) struct Ground {
+    root: Rc<Manifest>,
+    members: Members,
+    config: Config,
+}
+
+impl Workspaces<'_> {
+    /// The workspace that `cwd` is in; `None` outside of one.
+    pub fn find(&self, cwd: &Utf8Path) -> Result<Option<Workspace>, WorkspaceError> {
+        Ok(self.entry(cwd)?.map(|(_, entry)| entry.workspace))
+    }
+
+    /// The enabled features and source directories of every package of a workspace. The first time after a
+    /// change this asks cargo, which fetches what is missing.
+    pub fn details(&self, workspace: &Workspace) -> Result<Details, WorkspaceError> {
+        let Some((store, entry)) = self.entry(&workspace.root)? else {
+            // The workspace is gone; cargo says so best.
+            return Ok(self.metadata(&workspace.root, &workspace.root, None)?.details);
+        };
+        let all_there =
+            |details: &Details| details.packages.iter().all(|package| package.dir.is_dir());
+        if let Some(details) = store.load_details(&entry.fingerprint).filter(all_there) {
+            return Ok(details);
+        }
+        let root = &entry.workspace.root;
+        let found = match entry.lock {
+            LockFile::Users => match self.metadata(root, root, None) {
+                Err(CargoError::Failed { reason: Reason::Locked, .. }) => {
+                    let lock = fs_err::read_to_string(root.join(LOCK)).ok();
+                    self.metadata_anew(root, lock.as_deref())?
+                }
+                found => found?,
+            },
+            LockFile::Ours => {
+                self.metadata_anew(root, store.load_lock().as_deref())?
+            }
+        };
+        store.save_details(&entry.fingerprint, found.details.clone());
+        Ok(found.details)
+    }
+
+    pub(crate) fn store_of_root(&self, root: &Utf8Path) -> Store {
+        let here = Here { cwd: root.to_owned(), dir: root.to_owned(), configs: Vec::new() };
+        Store::of(&here, self.cargo.home(), self.cache)
+    }
+
+    fn entry(&self, cwd: &Utf8Path) -> Result<Option<(Store, Entry)>, WorkspaceError> {
+        // Cargo learns where it stands from the operating system, which resolves links.
+        let cwd = cwd.canonicalize_utf8().unwrap_or_else(|_| cwd.to_owned());
+        let Some(here) = locate::nearest(&cwd) else { return Ok(None) };
+        let store = Store::of(&here, self.cargo.home(), self.cache);
+        if let Some(entry) = store.load() {
+            return Ok(Some((store, entry)));
+        }
+        let mut files = Files::new(self.cargo.home());
+        let entry = match read(&here, &mut files) {
+            Ok(graph) => {
+                let entry = graph.into_entry(files, LockFile::Users);
+                store.save(&entry);
+                entry
+            }
+            Err(Undecided::Failed(error)) => return Err(error),
+            Err(Undecided::Stale(_) | Undecided::AskCargo(_)) => {
+                // Without a turn, for want of a place to write, both ask: slower, never wrong.
+                let _turn = Turn::acquire(&store.turn(), TURN, self.progress).ok();
+                match store.load() {
+                    Some(entry) => entry,
+                    None => self.ask(&here, &store)?,
+                }
+            }
+        };
+        Ok(Some((store, entry)))
+    }
+
+}
+
+/// The answer by our own reading alone.
+fn read(here: &Here, files: &mut Files<'_>) -> Result<Graph, Undecided> {
+    let ground = Ground::read(here, files)?;
+    let lock = files.read(&ground.root.dir.join(LOCK))?;
+    let lock = lock.ok_or(Undecided::Stale("no lock file"))?;
+    ground.decide(&lock, files)
+}
+
+impl Ground {
+    /// Reads everything but the lock file.
+    pub(crate) fn read(here: &Here, files: &mut Files<'_>) -> Result<Self, Undecided> {
+        let config = Config::load(&here.cwd, files)?;
+        let root = locate::root_of(&here.dir, files)?;
+        let members = members::find(&root, files)?;
+        // A virtual root that we stand in is not a member, and need not be.
+        if here.dir != root.dir && !members.contains_key(&here.dir) {
+            return Err(Undecided::AskCargo("a package that its workspace does not list"));
+        }
+        Ok(Self { root, members, config })
+    }
+
+    /// The answer, if this lock file has it.
+    pub(crate) fn decide(&self, lock: &str, files: &mut Files<'_>) -> Result<Graph, Undecided> {
+        let lock = Lock::parse(lock)?;
+        let found =
+            decide::direct_dependencies(&self.root, &self.members, &self.config, &lock, files)?;
+        let mut members = Vec::with_capacity(self.members.len());
+        for manifest in self.members.values() {
+            let (name, version) = decide::identity(manifest, &self.root)?;
+            let version = Version::parse(&version);
+            let version = version.map_err(|_| Undecided::AskCargo("a version that is none"))?;
+            members.push(Member { name: CrateName::new(name), version, dir: manifest.dir.clone() });
+        }
+        members.sort();
+        let packages = found.into_iter().collect();
+        Ok(Graph { root: self.root.dir.clone(), members, packages })
+    }
+}
+
+impl Graph {
+    /// The answer together with what it was read from.
+    pub(crate) fn into_entry(self, files: Files<'_>, lock: LockFile) -> Entry {
+        let Self { root, members, packages } = self;
+        // Nothing in it fails to serialise; if it did, equal answers would still be equal.
+        let bytes = serde_json::to_vec(&(&root, &members, &packages)).unwrap_or_default();
+        let workspace = Workspace { root, members, packages, identity: cache::digest(&bytes) };
+        Entry { fingerprint: files.finish(), workspace, lock }
+    }
+}

@@ -1,0 +1,208 @@
+//! Reading `Cargo.lock`, line by line and without a copy.
+//!
+//! Cargo writes this file itself and always in the same shape, so a TOML parser is not needed, and
+//! would be the slowest part of a hook. Whatever does not have that shape (a merge conflict, a
+//! hand-made file) is [`NotUnderstood`], and cargo is asked instead.
+
+use std::collections::HashMap;
+
+/// The file's name.
+pub(crate) const LOCK: &str = "Cargo.lock";
+
+/// The newest layout that we know.
+const NEWEST: u32 = 4;
+
+/// A lock file that does not look as cargo writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NotUnderstood;
+
+/// A lock file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lock<'a> {
+    /// The layout; 1 and 2 do not say.
+    version: u32,
+    pub(crate) packages: Vec<Locked<'a>>,
+    /// `[[patch.unused]]`: patches that nothing uses.
+    pub(crate) unused: Vec<Locked<'a>>,
+}
+
+/// One package of a lock file.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Locked<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) version: &'a str,
+    /// `None` for a directory.
+    pub(crate) source: Option<&'a str>,
+    /// Replaced by another one, the old way of `[replace]`.
+    pub(crate) replaced: bool,
+    edges: Vec<&'a str>,
+}
+
+enum Section {
+    Top,
+    Package,
+    Unused,
+    Other,
+}
+
+impl<'a> Lock<'a> {
+    /// Reads layouts 1 to 4.
+    pub(crate) fn parse(text: &'a str) -> Result<Self, NotUnderstood> {
+        let mut lock = Self::default();
+        let mut section = Section::Top;
+        let mut lines = text.lines().map(str::trim_end);
+        while let Some(line) = lines.next() {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if line.starts_with('[') {
+                section = lock.open(line)?;
+                continue;
+            }
+            let (key, value) = line.split_once(" = ").ok_or(NotUnderstood)?;
+            let package = match section {
+                Section::Top if key == "version" => {
+                    let version: u32 = value.parse().map_err(|_| NotUnderstood)?;
+                    if version > NEWEST {
+                        return Err(NotUnderstood);
+                    }
+                    lock.version = version;
+                    continue;
+                }
+                Section::Top => return Err(NotUnderstood),
+                Section::Other => continue,
+                Section::Package => lock.packages.last_mut(),
+                Section::Unused => lock.unused.last_mut(),
+            };
+            let package = package.ok_or(NotUnderstood)?;
+            match key {
+                "name" => package.name = quoted(value)?,
+                "version" => package.version = quoted(value)?,
+                "source" => package.source = Some(quoted(value)?),
+                "replace" => package.replaced = true,
+                "dependencies" if value == "[" => loop {
+                    match lines.next().ok_or(NotUnderstood)?.trim() {
+                        "]" => break,
+                        item => package.edges.push(quoted(item.trim_end_matches(','))?),
+                    }
+                },
+                "dependencies" => {
+                    let inner = value.strip_prefix('[').and_then(|v| v.strip_suffix(']'));
+                    for item in inner.ok_or(NotUnderstood)?.split(',') {
+                        if !item.trim().is_empty() {
+                            package.edges.push(quoted(item.trim())?);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let complete = |p: &Locked<'_>| !p.name.is_empty() && !p.version.is_empty();
+        let all = lock.packages.iter().chain(&lock.unused);
+        if all.clone().all(complete) { Ok(lock) } else { Err(NotUnderstood) }
+    }
+
+    fn open(&mut self, header: &str) -> Result<Section, NotUnderstood> {
+        match header {
+            "[[package]]" => {
+                self.packages.push(Locked::default());
+                Ok(Section::Package)
+            }
+            "[[patch.unused]]" => {
+                self.unused.push(Locked::default());
+                Ok(Section::Unused)
+            }
+            "[metadata]" => Ok(Section::Other),
+            // `[root]` is from 2017; its package is not listed.
+            _ => Err(NotUnderstood),
+        }
+    }
+
+    /// A source as cargo spells it elsewhere: since layout 4, lock files escape the reference of a git
+    /// source (`?tag=v%2F1`).
+    pub(crate) fn plain_source(&self, source: &str) -> String {
+        match (source.split_once('?'), source.split_once('#')) {
+            (Some((address, _)), Some((before, commit))) if self.version >= 4 => {
+                let reference = unescaped(&before[address.len()..]);
+                format!("{address}{reference}#{commit}")
+            }
+            _ => source.to_owned(),
+        }
+    }
+
+    /// A way to look packages up by name.
+    pub(crate) fn index(&self) -> Index<'_, 'a> {
+        let mut by_name: HashMap<&str, Vec<&Locked<'a>>> = HashMap::new();
+        for package in &self.packages {
+            by_name.entry(package.name).or_default().push(package);
+        }
+        Index { by_name }
+    }
+}
+
+/// The packages of a lock file by name.
+pub(crate) struct Index<'l, 'a> {
+    by_name: HashMap<&'a str, Vec<&'l Locked<'a>>>,
+}
+
+impl<'l, 'a> Index<'l, 'a> {
+    /// Every package of that name.
+    pub(crate) fn named(&self, name: &str) -> &[&'l Locked<'a>] {
+        self.by_name.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// What `package` depends on. Edges name as little as is needed to be unique: `name`,
+    /// `name version`, `name version (source)`.
+    pub(crate) fn edges(
+        &self,
+        package: &Locked<'a>,
+    ) -> Result<Vec<&'l Locked<'a>>, NotUnderstood> {
+        package.edges.iter().map(|edge| self.edge(edge)).collect()
+    }
+
+    fn edge(&self, edge: &str) -> Result<&'l Locked<'a>, NotUnderstood> {
+        let mut words = edge.splitn(3, ' ');
+        let name = words.next().unwrap_or_default();
+        let version = words.next();
+        let source = words.next().map(|word| without_commit(word.trim_matches(['(', ')'])));
+        let mut fits = self.named(name).iter().filter(|locked| {
+            version.is_none_or(|version| version == locked.version)
+                && source.is_none_or(|source| locked.source.map(without_commit) == Some(source))
+        });
+        match (fits.next(), fits.next()) {
+            (Some(only), None) => Ok(only),
+            _ => Err(NotUnderstood),
+        }
+    }
+}
+
+fn without_commit(source: &str) -> &str {
+    source.split_once('#').map_or(source, |(source, _)| source)
+}
+
+fn unescaped(text: &str) -> String {
+    let mut bytes = text.bytes();
+    let mut out = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        let mut ahead = bytes.clone();
+        let code = (byte == b'%').then(|| [ahead.next(), ahead.next()]);
+        let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
+        match code.map(|[high, low]| (digit(high), digit(low))) {
+            Some((Some(high), Some(low))) => {
+                out.extend(u8::try_from(high * 16 + low));
+                bytes = ahead;
+            }
+            _ if byte == b'+' => out.push(b' '),
+            _ => out.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn quoted(value: &str) -> Result<&str, NotUnderstood> {
+    let inner = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    inner.filter(|inner| !inner.contains(['"', '\\'])).ok_or(NotUnderstood)
+}
+
+#[cfg(test)]
+mod tests;
