@@ -91,7 +91,11 @@ pub(crate) enum Command {
         keep: Option<Utf8PathBuf>,
     },
     /// Find a crate's sources, at the version this workspace uses
-    #[command(name = "__crate-info", bin_name = "cargo agents crate-info", hide = true)]
+    #[command(
+        name = "__crate-info",
+        override_usage = "cargo agents crate-info [OPTIONS] <NAME>",
+        hide = true
+    )]
     CrateInfo(WantedCrate),
     /// A command that a plugin brings
     #[command(external_subcommand)]

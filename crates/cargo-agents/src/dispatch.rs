@@ -35,7 +35,9 @@ pub(crate) fn run(
     let [name, rest @ ..] = argv else { return Ok(ExitCode::SUCCESS) };
     let Some(name) = name.to_str() else {
         let shown = name.to_string_lossy();
-        return Err(Failure::new(ErrorKind::Usage, format!("no command is named `{shown}`")).hint(SEE_HELP));
+        return Err(
+            Failure::new(ErrorKind::Usage, format!("no command is named `{shown}`")).hint(SEE_HELP)
+        );
     };
     let attempt = |acquire| {
         visit(settings, acquire, BrokenWorkspace::Fails, |here, _| {
@@ -70,9 +72,8 @@ enum Lookup {
 
 fn resolve(here: &Here<'_>, offered: &Offered<'_>) -> Result<Call, Failure> {
     let plugin = offered.plugin;
-    let manifest = plugin
-        .manifest()
-        .map_err(|finding| Failure::new(ErrorKind::Failure, finding.message))?;
+    let manifest =
+        plugin.manifest().map_err(|finding| Failure::new(ErrorKind::Failure, finding.message))?;
     let Some(subcommand) = manifest.subcommands.get(&offered.subcommand.name) else {
         return Err(Failure::new(ErrorKind::Bug, "the index and the manifest disagree"));
     };
@@ -94,9 +95,13 @@ fn first_party(
     subcommand: &Subcommand,
 ) -> Result<Call, Failure> {
     let installation = installations.get(&subcommand.command);
-    let ours = installation.filter(|it| it.entry == Some(Entry::Executable("cargo-agents".to_owned())));
+    let ours =
+        installation.filter(|it| it.entry == Some(Entry::Executable("cargo-agents".to_owned())));
     let (Some(installation), Ok(program)) = (ours, std::env::current_exe()) else {
-        return Err(Failure::new(ErrorKind::Bug, "a first-party plugin does not name this program"));
+        return Err(Failure::new(
+            ErrorKind::Bug,
+            "a first-party plugin does not name this program",
+        ));
     };
     Ok(Call::new(program).args(&installation.args).args(flags_again(&here.settings.flags)))
 }
@@ -134,7 +139,9 @@ fn has_custom(predicate: &Predicate) -> bool {
 
 fn conflict(here: &Here<'_>, name: &str) -> Failure {
     let who = here.set.subcommands().filter(|it| it.subcommand.name.as_str() == name);
-    let lines: Vec<String> = who.map(|it| format!("{}  ({}, {})", it.plugin.name, it.plugin.origin, it.plugin.file)).collect();
+    let lines: Vec<String> = who
+        .map(|it| format!("{}  ({}, {})", it.plugin.name, it.plugin.origin, it.plugin.file))
+        .collect();
     Failure::new(
         ErrorKind::Usage,
         format!("{} plugins bring a command named `{name}`", lines.len()),
@@ -159,7 +166,8 @@ fn unknown(here: &Here<'_>, name: &str) -> Failure {
             .hint(SEE_HELP);
     }
     let grammar = grammar();
-    let built_in = grammar.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name);
+    let built_in =
+        grammar.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name);
     let offered: Vec<&str> = here.set.subcommands().map(|it| it.subcommand.name.as_str()).collect();
     let near = nearest(name, built_in.chain(offered));
     failure.hint(if near.is_empty() {
@@ -172,11 +180,8 @@ fn unknown(here: &Here<'_>, name: &str) -> Failure {
 /// The command exists, but not here: say what it would take.
 fn inapplicable(here: &Here<'_>, name: &str, elsewhere: &[Offered<'_>]) -> Failure {
     let (probes, _) = here.probes();
-    let surroundings = Surroundings {
-        workspace: here.workspace.as_ref(),
-        probes: &probes,
-        asker: Asker::Other,
-    };
+    let surroundings =
+        Surroundings { workspace: here.workspace.as_ref(), probes: &probes, asker: Asker::Other };
     let mut details = Vec::new();
     let mut needs: Vec<String> = Vec::new();
     for offered in elsewhere {
@@ -215,11 +220,15 @@ fn in_words(reason: &Reason) -> Option<String> {
     match reason {
         Reason::Gate => None,
         Reason::Disabled => Some("turned off by `[plugins] disable`".to_owned()),
-        Reason::Sleeping => Some("names no crate and sleeps until `[plugins] use` names it".to_owned()),
+        Reason::Sleeping => {
+            Some("names no crate and sleeps until `[plugins] use` names it".to_owned())
+        }
         Reason::NoConsent => {
             Some("comes from a dependency and needs `[plugins] use` or `auto-enable`".to_owned())
         }
-        Reason::Superseded(origin) => Some(format!("superseded by the plugin of that name in {origin}")),
+        Reason::Superseded(origin) => {
+            Some(format!("superseded by the plugin of that name in {origin}"))
+        }
     }
 }
 

@@ -143,7 +143,9 @@ impl Failure {
     /// The message with everything that belongs to it, for people.
     pub(crate) fn render(&self, output: &Output) -> String {
         let mut lines = vec![format!("{} {}", output.word("error:", AnsiColor::Red), self.message)];
-        lines.extend(self.details.iter().flat_map(|text| text.lines()).map(|line| format!("  {line}")));
+        lines.extend(
+            self.details.iter().flat_map(|text| text.lines()).map(|line| format!("  {line}")),
+        );
         lines.extend(self.findings.iter().map(|finding| output.render_finding(finding)));
         if let Some(hint) = &self.hint {
             lines.push(format!("{} {hint}", output.word("hint:", AnsiColor::Cyan)));

@@ -87,7 +87,8 @@ pub(crate) fn show(
         Wanted::BuiltIn(path) => {
             let grammar = grammar();
             // `path` was made by walking the same grammar.
-            let command = path.iter().try_fold(&grammar, |command, name| command.find_subcommand(name));
+            let command =
+                path.iter().try_fold(&grammar, |command, name| command.find_subcommand(name));
             let help = command.map(|command| command.clone().render_help()).unwrap_or_default();
             output.text(styled(&help, output))?;
         }
@@ -193,11 +194,8 @@ fn rows(here: &Here<'_>) -> Vec<Row> {
         })
         .collect();
     let (probes, _) = here.probes();
-    let surroundings = Surroundings {
-        workspace: here.workspace.as_ref(),
-        probes: &probes,
-        asker: Asker::Other,
-    };
+    let surroundings =
+        Surroundings { workspace: here.workspace.as_ref(), probes: &probes, asker: Asker::Other };
     rows.extend(here.set.subcommands().map(|offered| plugin_row(&offered, surroundings)));
     rows.sort_by(|a, b| {
         let key = |row: &Row| (row.plugin.is_some(), row.name.clone(), row.description.clone());
@@ -241,8 +239,10 @@ mod tests {
     use clap::Parser as _;
 
     fn check(line: &str, expected: Option<Wanted>) {
-        let argv: Vec<OsString> =
-            std::iter::once("cargo-agents").chain(line.split_whitespace()).map(Into::into).collect();
+        let argv: Vec<OsString> = std::iter::once("cargo-agents")
+            .chain(line.split_whitespace())
+            .map(Into::into)
+            .collect();
         let parsed = Args::try_parse_from(&argv);
         assert_eq!(wanted(&parsed, &argv), expected, "{line}");
     }

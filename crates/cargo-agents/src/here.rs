@@ -1,6 +1,9 @@
 //! The workspace and its plugins, opened when a command needs them.
 
-use agents_install::{Installer, Update, git::{Checkouts, GitAddress}};
+use agents_install::{
+    Installer, Update,
+    git::{Checkouts, GitAddress},
+};
 use agents_plugin::{
     active::ActiveSet,
     catalog::{BuiltIn, Registries},
@@ -56,7 +59,7 @@ pub(crate) fn visit<T>(
 ) -> Result<T, Failure> {
     let config = Config::load(&settings.dirs)?;
     let cache = &settings.dirs.cache;
-    let workspaces = Workspaces { cache: cache, cargo: &settings.cargo, progress: &settings.progress };
+    let workspaces = Workspaces { cache, cargo: &settings.cargo, progress: &settings.progress };
     let installer = Installer::new(cache, &settings.cargo, settings.update, &settings.progress);
     let checkouts = Checkouts::new(cache, settings.cargo.network(), &settings.progress);
     let mut findings = config.findings.clone();

@@ -9,8 +9,8 @@ use agents_system::{
     env,
     finding::{Finding, Severity},
 };
-use anstyle::{AnsiColor, Style};
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::{
@@ -111,7 +111,8 @@ impl Output {
         if let Some(hint) = &finding.hint {
             group = group.element(Level::HELP.with_name("hint").message(hint.as_str()));
         }
-        let renderer = if self.colors(&io::stderr()) { Renderer::styled() } else { Renderer::plain() };
+        let renderer =
+            if self.colors(&io::stderr()) { Renderer::styled() } else { Renderer::plain() };
         renderer.render(&[group])
     }
 

@@ -73,7 +73,7 @@ pub(crate) fn bring(
     }
     progress.begin(format!("waiting for {}", origin.what()));
     let locked = slot.lock(progress)?;
-    let (state, tidied) = locked.tidy(&origin.what())?;
+    let (state, tidied) = locked.tidy(&origin.what());
     // Somebody else may have brought it while we waited for the lock.
     if state.current != before
         && let Some(generation) = state.current
@@ -82,7 +82,7 @@ pub(crate) fn bring(
     }
     match renew(&locked, state, tidied, origin, update) {
         Ok(generation) => Ok(Brought { generation, findings: Vec::new() }),
-        Err(error) => keep(before, update, error),
+        Err(error) => keep(before, update, error, &origin.what()),
     }
 }
 
@@ -134,17 +134,18 @@ fn keep(
     before: Option<Generation>,
     update: Update,
     error: AcquireError,
+    what: &str,
 ) -> Result<Brought, AcquireError> {
     match before {
         Some(generation) if update == Update::Check && error.kind() != ErrorKind::Cancelled => {
-            Ok(Brought { generation, findings: vec![not_checked(&error)] })
+            Ok(Brought { generation, findings: vec![not_updated(what, &error)] })
         }
         _ => Err(error),
     }
 }
 
 /// Says why what is there may not be the newest.
-pub(crate) fn not_checked(error: &AcquireError) -> Finding {
-    let message = format!("cannot tell whether there is something newer: {error}");
+pub(crate) fn not_updated(what: &str, error: &AcquireError) -> Finding {
+    let message = format!("{what} could not be brought up to date: {error}");
     Finding { hint: error.hint(), ..Finding::warning(message) }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use camino::{Utf8Path, Utf8PathBuf};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::{
     error::AcquireError,
@@ -32,9 +32,11 @@ pub struct CacheEntry {
     pub standing: Standing,
     /// Bytes on disk.
     pub size: u64,
-    /// When it was complete.
+    /// When it was complete; in seconds since 1970 for machines.
+    #[serde(serialize_with = "seconds")]
     pub installed: Option<SystemTime>,
     /// When it, or what superseded it, was last used; known to the day.
+    #[serde(serialize_with = "seconds")]
     pub last_used: Option<SystemTime>,
     /// Where it is.
     pub path: Utf8PathBuf,
@@ -243,6 +245,11 @@ fn slots(dir: &Utf8Path) -> Vec<Slot> {
 
 fn slot_of(path: &Utf8Path) -> Option<(Slot, &str)> {
     Some((Slot { dir: path.parent()?.to_owned() }, path.file_name()?))
+}
+
+fn seconds<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok, S::Error> {
+    let since = time.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    since.map(|since| since.as_secs()).serialize(to)
 }
 
 fn size_of(path: &Utf8Path) -> u64 {

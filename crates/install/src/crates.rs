@@ -196,12 +196,10 @@ impl Crate<'_> {
             Some(tracked) => (Some(tracked.version), tracked.commit, tracked.binaries),
             None => (self.version.map(str::to_owned), None, files_in(&root.join("bin"))),
         };
-        let missing = match self.binary {
-            _ if binaries.is_empty() => Some("it has no binaries".to_owned()),
-            _ => binaries
-                .iter()
-                .find(|name| !root.join("bin").join(name).is_file())
-                .map(|name| format!("its binary `{name}` is not there")),
+        let is_missing = |name: &&String| !root.join("bin").join(name).is_file();
+        let missing = match binaries.iter().find(is_missing) {
+            Some(name) => Some(format!("its binary `{name}` is not there")),
+            None => binaries.is_empty().then(|| "it has no binaries".to_owned()),
         };
         if let Some(missing) = missing {
             return Err(AcquireError::NoBinary { name: self.name.to_owned(), missing });

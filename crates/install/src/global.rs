@@ -9,7 +9,7 @@ use agents_system::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
-    bring::{Update, bring, not_checked},
+    bring::{Update, bring, not_updated},
     crates::{Again, Crate, Place, install, tracked},
     entry::{Base, find_global, locate},
     error::InstallError,
@@ -60,7 +60,7 @@ impl Installer<'_> {
                             && there.is_some()
                             && error.kind() != ErrorKind::Cancelled =>
                     {
-                        findings.push(not_checked(&error));
+                        findings.push(not_updated(&wanted.what(), &error));
                     }
                     Err(error) => return Err(job.failed(error)),
                 }
@@ -73,9 +73,12 @@ impl Installer<'_> {
             let finish =
                 |_: &Utf8Path| self.install_commands(job, job.plugin_dir, job.acquired(None, None));
             let id = stamp(&program);
-            let origin = Setup { name: job.name, id: &id, finish: &finish };
-            let update = if update == Update::Fetch { update } else { Update::Check };
-            bring(&slot, &origin, update, self.progress).map_err(|error| job.failed(error))?;
+            let is_done = slot.current().is_some_and(|done| done.id == id);
+            if !is_done || update == Update::Fetch {
+                let origin = Setup { name: job.name, id: &id, finish: &finish };
+                bring(&slot, &origin, Update::Fetch, self.progress)
+                    .map_err(|error| job.failed(error))?;
+            }
         }
         let mut acquired = self.found_global(job, &cargo_bin)?;
         acquired.findings = findings.into_iter().chain(self.other_version(wanted)).collect();

@@ -25,8 +25,8 @@ use crate::{
     receipt::{Binary, Content, Generation, State, now},
 };
 
-/// Longer than everything that the holder of the lock may do.
-const LOCK_DEADLINE: Duration = Duration::from_secs(60 * 60);
+/// Longer than everything that the holder of the lock does unless it hangs.
+const LOCK_DEADLINE: Duration = Duration::from_secs(2 * 60 * 60);
 /// "Last used" is known to the day, so that the warm path hardly ever writes.
 const USE_PRECISION: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -90,12 +90,15 @@ impl Slot {
         Ok(LockedSlot { slot: self, _lock: lock? })
     }
 
-    /// The lock if nobody is acquiring anything here now.
+    /// The lock if nobody is acquiring anything here now. Somebody who is, is for longer than a moment; but a
+    /// child that another thread is just starting may hold a lock that was released already.
     pub(crate) fn try_lock(&self) -> Result<Option<LockedSlot<'_>>, AcquireError> {
         let path = self.dir.join(LOCK_FILE);
-        let lock = Lock::try_acquire(&path)
-            .map_err(|source| LockError::Io { path: path.clone(), source })?;
-        Ok(lock.map(|lock| LockedSlot { slot: self, _lock: lock }))
+        match Lock::acquire(&path, Duration::from_millis(200), &Progress::silent()) {
+            Ok(lock) => Ok(Some(LockedSlot { slot: self, _lock: lock })),
+            Err(LockError::TimedOut { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Names in the slot that `state` does not account for.
@@ -126,15 +129,16 @@ pub(crate) struct LockedSlot<'a> {
 impl LockedSlot<'_> {
     /// What is there, after damaged generations have been forgotten and everything that is not accounted
     /// for has been removed. Says whether there was anything to remove.
-    pub(crate) fn tidy(&self, what: &str) -> Result<(State, Tidied), AcquireError> {
+    pub(crate) fn tidy(&self, what: &str) -> (State, Tidied) {
         let mut state = self.slot.load().unwrap_or_else(|| State::new(what));
         state.current = state.current.take().filter(|current| current.is_there(self.slot));
         state.older.retain(|older| older.is_there(self.slot));
         let garbage = self.slot.garbage(Some(&state));
         for name in &garbage {
-            remove(&self.slot.dir.join(name))?;
+            // The children of a killed process may still be writing there; then the next one removes it.
+            let _ = remove(&self.slot.dir.join(name));
         }
-        Ok((state, if garbage.is_empty() { Tidied::Nothing } else { Tidied::Something }))
+        (state, if garbage.is_empty() { Tidied::Nothing } else { Tidied::Something })
     }
 
     /// An empty directory in the slot, gone when dropped.

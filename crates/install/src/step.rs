@@ -51,7 +51,7 @@ impl Step<'_> {
             Err(source) => Err(Box::new(StepError {
                 step: self.name.clone(),
                 ending: match source {
-                    ProcessError::Interrupted => "was interrupted",
+                    ProcessError::Interrupted => "was stopped",
                     ProcessError::NotFound { .. } | ProcessError::Io { .. } => {
                         "could not be started"
                     }

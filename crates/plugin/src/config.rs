@@ -186,7 +186,7 @@ fn decode_registry(table: &Table<'_>, dirs: &Dirs) -> Option<RegistrySpec> {
     };
     table.deny_unknown();
     let place = match (path, git) {
-        (Some(path), None) => RegistryPlace::Path(dirs.config.join(path.as_str())),
+        (Some(path), None) => RegistryPlace::Path(canonical(&dirs.config.join(path.as_str()))),
         (None, Some(git)) => RegistryPlace::Git(git.to_string()),
         (Some(_), Some(git)) => {
             git.error("a registry has either `path` or `git`, not both");

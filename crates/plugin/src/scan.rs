@@ -3,7 +3,7 @@
 //! A directory with a `SYMPOSIUM.toml` is a plugin; one with only a `SKILL.md` is a plugin that consists of
 //! that skill. Neither is looked into any further. The root of a registry cannot be one itself.
 
-use std::io;
+use std::{collections::BTreeSet, io};
 
 use agents_system::{
     finding::{Finding, Place},
@@ -22,7 +22,7 @@ use crate::{
     skill::{SKILL_FILE, parse_skill},
 };
 
-/// Nobody nests a registry deeper; a loop of symbolic links would.
+/// Nobody nests a registry deeper.
 const MAX_DEPTH: usize = 16;
 
 /// A manifest larger than this is not one.
@@ -46,6 +46,17 @@ pub struct Invalid {
     pub file: Utf8PathBuf,
     /// Why.
     pub findings: Vec<Finding>,
+}
+
+/// The directories that a walk has been in, by their real paths: links may lead anywhere, also back.
+#[derive(Debug, Default)]
+pub(crate) struct Visited(BTreeSet<Utf8PathBuf>);
+
+impl Visited {
+    /// Whether it is a directory that the walk has not been in; from now on it has.
+    pub(crate) fn enter(&mut self, dir: &Utf8Path) -> bool {
+        dir.is_dir() && dir.canonicalize_utf8().is_ok_and(|real| self.0.insert(real))
+    }
 }
 
 /// Whether a directory holds a plugin, and which file says so.
@@ -85,51 +96,61 @@ pub fn parse_entry(file: &Utf8Path, text: &str) -> Parsed {
 
 /// Scans a registry. Everything that is read goes through `inputs`.
 pub fn scan(root: &Utf8Path, registry: &str, inputs: &mut Inputs) -> Scan {
-    let mut scan = Scan::default();
-    match manifest_in(root, inputs) {
-        Ok(None) => descend(root, registry, inputs, MAX_DEPTH, &mut scan),
+    let mut walk = Walk { registry, inputs, visited: Visited::default(), scan: Scan::default() };
+    walk.visited.enter(root);
+    match manifest_in(root, walk.inputs) {
+        Ok(None) => walk.descend(root, MAX_DEPTH),
         Ok(Some((file, _))) => {
             let finding = Finding::error(format!("registry `{registry}` is itself a plugin"))
                 .at(Place::file(file))
                 .hint("a registry holds plugins in directories below it");
-            scan.findings.push(finding);
+            walk.scan.findings.push(finding);
         }
-        Err(error) => scan.findings.push(unreadable(root, &error)),
+        Err(error) => walk.scan.findings.push(unreadable(root, &error)),
     }
-    scan
+    walk.scan
 }
 
-fn descend(dir: &Utf8Path, registry: &str, inputs: &mut Inputs, depth: usize, scan: &mut Scan) {
-    let names = match inputs.list(dir) {
-        Ok(names) => names.unwrap_or_default(),
-        Err(error) => return scan.findings.push(unreadable(dir, &error)),
-    };
-    if depth == 0 {
-        let finding = Finding::warning(format!("directories deeper than {MAX_DEPTH} are not searched"));
-        return scan.findings.push(finding.at(Place::file(dir)));
-    }
-    for name in names.iter().filter(|name| !name.starts_with('.') && *name != "target") {
-        let inner = dir.join(name);
-        if !inner.is_dir() {
-            continue;
-        }
-        match manifest_in(&inner, inputs) {
-            Ok(None) => descend(&inner, registry, inputs, depth - 1, scan),
-            Ok(Some((file, text))) => enter(&file, &text, registry, scan),
-            Err(error) => scan.findings.push(unreadable(&inner, &error)),
-        }
-    }
+struct Walk<'a> {
+    registry: &'a str,
+    inputs: &'a mut Inputs,
+    visited: Visited,
+    scan: Scan,
 }
 
-fn enter(file: &Utf8Path, text: &str, registry: &str, scan: &mut Scan) {
-    let Parsed { manifest, findings } = parse_entry(file, text);
-    match manifest {
-        Some(manifest) => {
-            let origin = Origin::Registry(registry.to_owned());
-            scan.plugins.push(Plugin::new(&manifest, origin, file));
-            scan.findings.extend(findings);
+impl Walk<'_> {
+    fn descend(&mut self, dir: &Utf8Path, depth: usize) {
+        let names = match self.inputs.list(dir) {
+            Ok(names) => names.unwrap_or_default(),
+            Err(error) => return self.scan.findings.push(unreadable(dir, &error)),
+        };
+        let Some(depth) = depth.checked_sub(1) else {
+            let message = format!("directories deeper than {MAX_DEPTH} are not searched");
+            return self.scan.findings.push(Finding::warning(message).at(Place::file(dir)));
+        };
+        for name in names.iter().filter(|name| !name.starts_with('.') && *name != "target") {
+            let inner = dir.join(name);
+            if !self.visited.enter(&inner) {
+                continue;
+            }
+            match manifest_in(&inner, self.inputs) {
+                Ok(None) => self.descend(&inner, depth),
+                Ok(Some((file, text))) => self.load(&file, &text),
+                Err(error) => self.scan.findings.push(unreadable(&inner, &error)),
+            }
         }
-        None => scan.invalid.push(Invalid { file: file.to_owned(), findings }),
+    }
+
+    fn load(&mut self, file: &Utf8Path, text: &str) {
+        let Parsed { manifest, findings } = parse_entry(file, text);
+        match manifest {
+            Some(manifest) => {
+                let origin = Origin::Registry(self.registry.to_owned());
+                self.scan.plugins.push(Plugin::new(&manifest, origin, file));
+                self.scan.findings.extend(findings);
+            }
+            None => self.scan.invalid.push(Invalid { file: file.to_owned(), findings }),
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! `SKILL.md`: a header between `---` lines, then the text that steers an agent.
 
+use std::ops::Range;
+
 use agents_system::finding::{Finding, Place, Severity};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Map, Value};
@@ -7,12 +9,13 @@ use serde_json::{Map, Value};
 use crate::{
     manifest::MAX_DESCRIPTION,
     predicate::{Gate, PredicateError, parse_atoms, parse_predicates},
+    scan::Visited,
 };
 
 /// The file that makes a directory a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
 
-/// Deeper directories are not searched; a loop of symbolic links would be endless.
+/// Deeper directories are not searched.
 const MAX_DEPTH: usize = 16;
 
 /// What the header of a `SKILL.md` says.
@@ -30,7 +33,7 @@ pub struct SkillHeader {
 /// among them there is a header.
 #[must_use]
 pub fn parse_skill(file: &Utf8Path, text: &str) -> (Option<SkillHeader>, Vec<Finding>) {
-    let mut reader = Reader { file, text, findings: Vec::new() };
+    let mut reader = Reader { file, text, fenced: 0..0, findings: Vec::new() };
     let header = reader.read();
     let sound = reader.findings.iter().all(|finding| finding.severity != Severity::Error);
     (header.filter(|_| sound), reader.findings)
@@ -39,6 +42,8 @@ pub fn parse_skill(file: &Utf8Path, text: &str) -> (Option<SkillHeader>, Vec<Fin
 struct Reader<'t> {
     file: &'t Utf8Path,
     text: &'t str,
+    /// Where the header stands in the text.
+    fenced: Range<usize>,
     findings: Vec<Finding>,
 }
 
@@ -50,7 +55,8 @@ impl Reader<'_> {
             self.report(0..self.text.lines().next().map_or(0, str::len), finding.hint(hint));
             return None;
         };
-        let header = self.parse_yaml(fenced)?;
+        self.fenced = fenced;
+        let header = self.parse_yaml()?;
         let name = self.required(&header, "name").map(|name| name.trim_matches('"').to_owned());
         let description = self.required(&header, "description");
         if let Some(description) = &description {
@@ -65,7 +71,15 @@ impl Reader<'_> {
             }
         }
         let mut atoms = self.list(&header, "crates", parse_atoms);
-        atoms.extend(self.list(&header, "depends-on", parse_atoms));
+        let others = self.list(&header, "depends-on", parse_atoms);
+        if !atoms.is_empty() && !others.is_empty() {
+            self.at_key(
+                "depends-on",
+                Finding::error("`crates` and `depends-on` mean the same and both are set")
+                    .hint("keep one of them"),
+            );
+        }
+        atoms.extend(others);
         let predicates = self.list(&header, "predicates", parse_predicates);
         let gate = Gate::new(atoms, predicates);
         Some(SkillHeader { name: name?, description: description?, gate })
@@ -73,8 +87,9 @@ impl Reader<'_> {
 
     /// Real YAML first; many skills in the wild are not, mostly for a colon in an unquoted
     /// description, and their authors never noticed.
-    fn parse_yaml(&mut self, fenced: &str) -> Option<Map<String, Value>> {
-        let error = match serde_saphyr::from_str::<Value>(fenced) {
+    fn parse_yaml(&mut self) -> Option<Map<String, Value>> {
+        let fenced = &self.text[self.fenced.clone()];
+        let error = match parse_value(fenced) {
             Ok(Value::Object(header)) => return Some(header),
             Ok(Value::Null) => return Some(Map::new()),
             Ok(_) => {
@@ -83,23 +98,26 @@ impl Reader<'_> {
             }
             Err(error) => error,
         };
-        let said = error.without_snippet().to_string();
-        let lenient = parse_lines(fenced);
-        if lenient.contains_key("name") && lenient.contains_key("description") {
-            self.at_start(
+        let line = error.location().and_then(|location| usize::try_from(location.line()).ok());
+        if let Ok(Value::Object(header)) = parse_value(&requoted(fenced)) {
+            self.at_line(
+                line,
                 Finding::warning("the header is not valid YAML and was read line by line")
                     .hint("put the value that holds a `:` or `#` between quotes"),
             );
-            return Some(lenient);
+            return Some(header);
         }
-        self.at_start(Finding::error(format!("the header is not valid YAML: {said}")));
+        let said = error.without_snippet().to_string();
+        self.at_line(line, Finding::error(format!("the header is not valid YAML: {said}")));
         None
     }
 
     fn required(&mut self, header: &Map<String, Value>, key: &str) -> Option<String> {
         match header.get(key) {
-            Some(Value::String(text)) if !text.trim().is_empty() => Some(text.clone()),
-            Some(Value::String(_)) => {
+            Some(Value::String(text)) if !text.trim_matches(is_filler).is_empty() => {
+                Some(text.clone())
+            }
+            Some(Value::String(_) | Value::Null) => {
                 self.at_key(key, Finding::error(format!("`{key}` of a skill cannot be empty")));
                 None
             }
@@ -121,14 +139,15 @@ impl Reader<'_> {
         key: &str,
         parse: impl Fn(&str) -> Result<Vec<T>, PredicateError>,
     ) -> Vec<T> {
-        let texts: Vec<&str> = match header.get(key) {
+        let texts: Option<Vec<&str>> = match header.get(key) {
             None | Some(Value::Null) => return Vec::new(),
-            Some(Value::String(text)) => vec![text],
-            Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
-            Some(_) => {
-                self.at_key(key, Finding::error(format!("`{key}` must be a comma list")));
-                return Vec::new();
-            }
+            Some(Value::Array(items)) => items.iter().map(Value::as_str).collect(),
+            Some(value) => value.as_str().map(|text| vec![text]),
+        };
+        let Some(texts) = texts else {
+            let message = format!("`{key}` must be a comma list or a list of strings");
+            self.at_key(key, Finding::error(message));
+            return Vec::new();
         };
         let mut all = Vec::new();
         for text in texts {
@@ -144,12 +163,22 @@ impl Reader<'_> {
     }
 
     fn at_key(&mut self, key: &str, finding: Finding) {
-        let mut start = 0;
-        for line in self.text.split_inclusive('\n') {
-            if line.trim_start().starts_with(key) {
-                return self.report(start..start + line.trim_end().len(), finding);
+        let lines = self.text[self.fenced.clone()].lines();
+        let is_key = |line: &str| {
+            line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'))
+        };
+        let at = lines.into_iter().position(is_key);
+        self.at_line(at.map(|index| index + 1), finding);
+    }
+
+    /// At a line of the header, counted from 1.
+    fn at_line(&mut self, line: Option<usize>, finding: Finding) {
+        let mut start = self.fenced.start;
+        for (index, text) in self.text[self.fenced.clone()].split_inclusive('\n').enumerate() {
+            if Some(index + 1) == line {
+                return self.report(start..start + text.trim_end().len(), finding);
             }
-            start += line.len();
+            start += text.len();
         }
         self.at_start(finding);
     }
@@ -158,38 +187,70 @@ impl Reader<'_> {
         self.findings.push(finding.at(Place::file(self.file)));
     }
 
-    fn report(&mut self, span: std::ops::Range<usize>, finding: Finding) {
+    fn report(&mut self, span: Range<usize>, finding: Finding) {
         self.findings.push(finding.at(Place::span(self.file, self.text, span)));
     }
 }
 
 /// What stands between the first two `---` lines.
-fn fenced(text: &str) -> Option<&str> {
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    let rest = text.strip_prefix("---")?;
+fn fenced(text: &str) -> Option<Range<usize>> {
+    let rest = text.trim_start_matches('\u{feff}').trim_start().strip_prefix("---")?;
     let (blank, rest) = rest.split_once('\n')?;
     if !blank.trim().is_empty() {
         return None;
     }
-    let mut end = 0;
+    let start = text.len() - rest.len();
+    let mut end = start;
     for line in rest.split_inclusive('\n') {
         if line.trim_end() == "---" {
-            return Some(&rest[..end]);
+            return Some(start..end);
         }
         end += line.len();
     }
     None
 }
 
-fn parse_lines(fenced: &str) -> Map<String, Value> {
-    let pairs = fenced.lines().filter(|line| !line.starts_with([' ', '\t', '#', '-']));
-    let pairs = pairs.filter_map(|line| line.split_once(':'));
-    pairs.map(|(key, value)| (key.trim().to_owned(), Value::String(unquoted(value.trim())))).collect()
+fn is_filler(c: char) -> bool {
+    c == '"' || c.is_whitespace()
 }
 
-fn unquoted(text: &str) -> String {
-    let inner = |quote| text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-    inner('"').or_else(|| inner('\'')).unwrap_or(text).to_owned()
+fn parse_value(yaml: &str) -> Result<Value, serde_saphyr::Error> {
+    // `no`, `on` and `y` are words.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(yaml, options)
+}
+
+/// The same header with quotes around the values that only a person can read.
+fn requoted(fenced: &str) -> String {
+    let mut lines = fenced.lines().peekable();
+    let mut header = String::new();
+    while let Some(line) = lines.next() {
+        let mut whole = line.to_owned();
+        let entry = line.split_once(':').filter(|_| !line.starts_with([' ', '\t', '#', '-']));
+        let plain = |value: &str| !value.is_empty() && !value.starts_with(['|', '>']);
+        if let Some((key, first)) = entry.filter(|(_, first)| plain(first.trim())) {
+            let mut value = first.trim().to_owned();
+            while let Some(more) = lines.next_if(|line| line.starts_with([' ', '\t'])) {
+                whole.extend(["\n", more]);
+                value.extend([" ", more.trim()]);
+            }
+            if !is_readable(&value) {
+                whole = format!("{key}: {}", Value::String(value));
+            }
+        }
+        header.push_str(&whole);
+        header.push('\n');
+    }
+    header
+}
+
+/// Whether YAML takes a value for what it looks like.
+fn is_readable(value: &str) -> bool {
+    match parse_value(value) {
+        Ok(Value::Object(_)) => value.starts_with('{'),
+        Ok(_) => true,
+        Err(_) => false,
+    }
 }
 
 /// The skills in a directory, nearest first: itself, or what is below it. What lies inside a skill belongs to
@@ -197,21 +258,29 @@ fn unquoted(text: &str) -> String {
 #[must_use]
 pub fn skills_below(dir: &Utf8Path) -> Vec<Utf8PathBuf> {
     let mut found = Vec::new();
-    collect_skills(dir, MAX_DEPTH, &mut found);
+    collect_skills(dir, MAX_DEPTH, &mut Visited::default(), &mut found);
+    found.sort_by_key(|file| file.components().count());
     found
 }
 
-fn collect_skills(dir: &Utf8Path, depth: usize, found: &mut Vec<Utf8PathBuf>) {
+fn collect_skills(
+    dir: &Utf8Path,
+    depth: usize,
+    visited: &mut Visited,
+    found: &mut Vec<Utf8PathBuf>,
+) {
+    if !visited.enter(dir) {
+        return;
+    }
     let file = dir.join(SKILL_FILE);
     if file.is_file() {
         return found.push(file);
     }
     let Ok(entries) = dir.read_dir_utf8() else { return };
-    let mut dirs: Vec<Utf8PathBuf> =
-        entries.flatten().map(|entry| entry.into_path()).filter(|path| path.is_dir()).collect();
+    let mut dirs: Vec<Utf8PathBuf> = entries.flatten().map(|entry| entry.into_path()).collect();
     dirs.sort();
     if let Some(depth) = depth.checked_sub(1) {
-        dirs.iter().for_each(|dir| collect_skills(dir, depth, found));
+        dirs.iter().for_each(|dir| collect_skills(dir, depth, visited, found));
     }
 }
 

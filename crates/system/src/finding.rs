@@ -47,11 +47,7 @@ impl Place {
     /// The bytes `span` of `content`, which was read from `file`. A span over several lines is cut at
     /// the end of its first one.
     #[must_use]
-    pub fn span(
-        file: impl Into<Utf8PathBuf>,
-        content: &str,
-        span: std::ops::Range<usize>,
-    ) -> Self {
+    pub fn span(file: impl Into<Utf8PathBuf>, content: &str, span: std::ops::Range<usize>) -> Self {
         Self { file: file.into(), spot: Some(Spot::new(content, span)) }
     }
 }

@@ -52,11 +52,7 @@ impl Lock {
         if let Some(parent) = path.parent() {
             fs_err::create_dir_all(parent).map_err(failed)?;
         }
-        let file = File::options()
-            .create(true)
-            .append(true)
-            .open(path)
-            .map_err(failed)?;
+        let file = File::options().create(true).append(true).open(path).map_err(failed)?;
         let since = Instant::now();
         loop {
             match file.try_lock() {

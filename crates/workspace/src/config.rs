@@ -55,10 +55,7 @@ pub(crate) fn files_of(dir: &Utf8Path) -> [Utf8PathBuf; 2] {
 impl Config {
     /// Reads everything that holds for `dir`: its ancestors from the nearest to the farthest, then the
     /// home of cargo.
-    pub(crate) fn load(
-        dir: &Utf8Path,
-        files: &mut Files<'_>,
-    ) -> Result<Self, WorkspaceError> {
+    pub(crate) fn load(dir: &Utf8Path, files: &mut Files<'_>) -> Result<Self, WorkspaceError> {
         let mut config = Self::default();
         for ancestor in dir.ancestors() {
             // One look at the folder, mostly absent, instead of two at the files.
@@ -136,5 +133,9 @@ pub(crate) const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates
 
 /// How lock files spell the registry with this index.
 pub(crate) fn registry_id(index: &str) -> String {
-    if index.starts_with("sparse+") { index.to_owned() } else { format!("registry+{index}") }
+    if index.starts_with("sparse+") {
+        index.to_owned()
+    } else {
+        format!("registry+{index}")
+    }
 }

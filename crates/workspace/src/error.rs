@@ -123,17 +123,27 @@ impl Reason {
             "[7] ",
             "[28] ",
         ];
-        if has(&network) { Self::Network } else { Self::Other }
+        if has(&network) {
+            Self::Network
+        } else {
+            Self::Other
+        }
     }
 }
 
 /// Cargo says so when it was offline, even if something else may be the reason.
 fn was_offline(said: &str) -> bool {
-    ["--offline", "offline mode"].iter().any(|needle| said.contains(needle))
+    ["--offline", "offline mode"]
+        .iter()
+        .any(|needle| said.contains(needle))
 }
 
 fn offline_words(said: &str) -> &'static str {
-    if was_offline(said) { " among those that cargo has without a network" } else { "" }
+    if was_offline(said) {
+        " among those that cargo has without a network"
+    } else {
+        ""
+    }
 }
 
 const WITHOUT_OFFLINE: &str = "run once without `--offline`, or run `cargo fetch` first";
@@ -169,8 +179,14 @@ impl Explain for WorkspaceError {
 impl Explain for CargoError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Process { source: ProcessError::Interrupted, .. } => ErrorKind::Cancelled,
-            Self::Failed { reason: Reason::Network, .. } => ErrorKind::Network,
+            Self::Process {
+                source: ProcessError::Interrupted,
+                ..
+            } => ErrorKind::Cancelled,
+            Self::Failed {
+                reason: Reason::Network,
+                ..
+            } => ErrorKind::Network,
             Self::Failed { said, .. } if was_offline(said) => ErrorKind::Network,
             Self::Failed { .. } => ErrorKind::Usage,
             Self::Process { .. } | Self::Answer { .. } | Self::Scratch { .. } => ErrorKind::Failure,
@@ -178,12 +194,14 @@ impl Explain for CargoError {
     }
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Process { source: ProcessError::NotFound { .. }, .. } => {
-                "install Rust, or set `CARGO_AGENTS_CARGO` to your cargo"
-            }
-            Self::Failed { reason: Reason::Network, .. } => {
-                "check the network, or run `cargo fetch` where there is one"
-            }
+            Self::Process {
+                source: ProcessError::NotFound { .. },
+                ..
+            } => "install Rust, or set `CARGO_AGENTS_CARGO` to your cargo",
+            Self::Failed {
+                reason: Reason::Network,
+                ..
+            } => "check the network, or run `cargo fetch` where there is one",
             Self::Failed { said, .. } if was_offline(said) => WITHOUT_OFFLINE,
             Self::Failed { .. } => {
                 "`cargo metadata` in this directory says the same; correct the manifest it names"
@@ -212,7 +230,10 @@ pub enum SourceError {
         said: String,
     },
     /// No version that satisfies the requirement.
-    #[error("no version of `{name}` satisfies `{requirement}`{}", offline_words(said))]
+    #[error(
+        "no version of `{name}` satisfies `{requirement}`{}",
+        offline_words(said)
+    )]
     NoSuchVersion {
         /// The name asked for.
         name: CrateName,
@@ -258,9 +279,9 @@ impl Explain for SourceError {
             {
                 Some(WITHOUT_OFFLINE.to_owned())
             }
-            Self::NoSuchCrate { .. } => {
-                Some("check the spelling, and the registries in your cargo configuration".to_owned())
-            }
+            Self::NoSuchCrate { .. } => Some(
+                "check the spelling, and the registries in your cargo configuration".to_owned(),
+            ),
             Self::NoSuchVersion { .. } => Some("ask for another version".to_owned()),
             Self::BadName(_) | Self::NoDirectory(_) => None,
             Self::Cargo(error) => error.hint(),

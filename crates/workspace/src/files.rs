@@ -1,6 +1,10 @@
 //! The files that an answer is read from, each read once.
 
-use std::{collections::{HashMap, HashSet}, io, rc::Rc};
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+    rc::Rc,
+};
 
 use agents_system::fingerprint::{Fingerprint, Inputs};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -14,9 +18,9 @@ use crate::{
 #[derive(Debug)]
 pub(crate) enum Undecided {
     /// Rules that only cargo knows, or a mistake that it reports best.
-    AskCargo(#[allow(dead_code, reason = "read in a debugger and in tests")] &'static str),
+    AskCargo(&'static str),
     /// The lock file does not answer for the manifests.
-    Stale(#[allow(dead_code, reason = "read in a debugger and in tests")] &'static str),
+    Stale(&'static str),
     /// Something cannot be read at all.
     Failed(WorkspaceError),
 }
@@ -50,7 +54,12 @@ pub(crate) struct Files<'a> {
 
 impl<'a> Files<'a> {
     pub(crate) fn new(cargo_home: Option<&'a Utf8Path>) -> Self {
-        Self { inputs: Inputs::new(), manifests: HashMap::new(), read: HashSet::new(), cargo_home }
+        Self {
+            inputs: Inputs::new(),
+            manifests: HashMap::new(),
+            read: HashSet::new(),
+            cargo_home,
+        }
     }
 
     /// The manifest in `dir`.
@@ -62,7 +71,10 @@ impl<'a> Files<'a> {
         let loaded = match self.read(&file)? {
             None => Loaded::Absent,
             Some(content) => match manifest::parse(&file, &content)? {
-                Some(text) => Loaded::Manifest(Rc::new(Manifest { dir: dir.to_owned(), text })),
+                Some(text) => Loaded::Manifest(Rc::new(Manifest {
+                    dir: dir.to_owned(),
+                    text,
+                })),
                 None => Loaded::Unknown,
             },
         };
@@ -87,7 +99,11 @@ impl<'a> Files<'a> {
 
     /// The names in a directory, if there is one.
     pub(crate) fn list(&mut self, dir: &Utf8Path) -> Result<Vec<String>, WorkspaceError> {
-        Ok(self.inputs.list(dir).map_err(unreadable)?.unwrap_or_default())
+        Ok(self
+            .inputs
+            .list(dir)
+            .map_err(unreadable)?
+            .unwrap_or_default())
     }
 
     /// Whether this file was read already.

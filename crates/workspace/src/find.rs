@@ -34,6 +34,20 @@ pub struct Workspaces<'a> {
     pub progress: &'a Progress,
 }
 
+/// What can be said about a directory without asking cargo.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Glance {
+    /// It is in no workspace.
+    Outside,
+    /// It is in this one.
+    Known(Workspace),
+    /// It is in one whose lock file does not say, or not alone, what it is made of.
+    NeedsCargo {
+        /// What is in the way, as a lower-case fragment.
+        why: &'static str,
+    },
+}
+
 /// What our own reading found.
 pub(crate) struct Graph {
     pub(crate) root: Utf8PathBuf,
@@ -59,7 +73,9 @@ impl Workspaces<'_> {
     pub fn details(&self, workspace: &Workspace) -> Result<Details, WorkspaceError> {
         let Some((store, entry)) = self.entry(&workspace.root)? else {
             // The workspace is gone; cargo says so best.
-            return Ok(self.metadata(&workspace.root, &workspace.root, None)?.details);
+            return Ok(self
+                .metadata(&workspace.root, &workspace.root, None)?
+                .details);
         };
         let all_there =
             |details: &Details| details.packages.iter().all(|package| package.dir.is_dir());
@@ -69,53 +85,85 @@ impl Workspaces<'_> {
         let root = &entry.workspace.root;
         let found = match entry.lock {
             LockFile::Users => match self.metadata(root, root, None) {
-                Err(CargoError::Failed { reason: Reason::Locked, .. }) => {
+                Err(CargoError::Failed {
+                    reason: Reason::Locked,
+                    ..
+                }) => {
                     let lock = fs_err::read_to_string(root.join(LOCK)).ok();
                     self.metadata_anew(root, lock.as_deref())?
                 }
                 found => found?,
             },
-            LockFile::Ours => {
-                self.metadata_anew(root, store.load_lock().as_deref())?
-            }
+            LockFile::Ours => self.metadata_anew(root, store.load_lock().as_deref())?,
         };
         store.save_details(&entry.fingerprint, found.details.clone());
         Ok(found.details)
     }
 
     pub(crate) fn store_of_root(&self, root: &Utf8Path) -> Store {
-        let here = Here { cwd: root.to_owned(), dir: root.to_owned(), configs: Vec::new() };
+        let here = Here {
+            cwd: root.to_owned(),
+            dir: root.to_owned(),
+            configs: Vec::new(),
+        };
         Store::of(&here, self.cargo.home(), self.cache)
     }
 
+    /// The workspace that `cwd` is in, so far as that can be told without starting a process: for hooks,
+    /// which must neither wait nor use the network.
+    pub fn glance(&self, cwd: &Utf8Path) -> Result<Glance, WorkspaceError> {
+        Ok(match self.look(cwd)? {
+            Look::Outside => Glance::Outside,
+            Look::Known(_, entry) => Glance::Known(entry.workspace),
+            Look::NeedsCargo(_, _, why) => Glance::NeedsCargo { why },
+        })
+    }
+
     fn entry(&self, cwd: &Utf8Path) -> Result<Option<(Store, Entry)>, WorkspaceError> {
+        match self.look(cwd)? {
+            Look::Outside => Ok(None),
+            Look::Known(store, entry) => Ok(Some((store, *entry))),
+            Look::NeedsCargo(store, here, _) => {
+                // Without a turn, for want of a place to write, several ask: slower, never wrong.
+                let _turn = Turn::acquire(&store.turn(), TURN, self.progress).ok();
+                let entry = match store.load() {
+                    Some(entry) => entry,
+                    None => self.ask(&here, &store)?,
+                };
+                Ok(Some((store, entry)))
+            }
+        }
+    }
+
+    fn look(&self, cwd: &Utf8Path) -> Result<Look, WorkspaceError> {
         // Cargo learns where it stands from the operating system, which resolves links.
         let cwd = cwd.canonicalize_utf8().unwrap_or_else(|_| cwd.to_owned());
-        let Some(here) = locate::nearest(&cwd) else { return Ok(None) };
+        let Some(here) = locate::nearest(&cwd) else {
+            return Ok(Look::Outside);
+        };
         let store = Store::of(&here, self.cargo.home(), self.cache);
         if let Some(entry) = store.load() {
-            return Ok(Some((store, entry)));
+            return Ok(Look::Known(store, Box::new(entry)));
         }
         let mut files = Files::new(self.cargo.home());
-        let entry = match read(&here, &mut files) {
+        match read(&here, &mut files) {
             Ok(graph) => {
                 let entry = graph.into_entry(files, LockFile::Users);
                 store.save(&entry);
-                entry
+                Ok(Look::Known(store, Box::new(entry)))
             }
-            Err(Undecided::Failed(error)) => return Err(error),
-            Err(Undecided::Stale(_) | Undecided::AskCargo(_)) => {
-                // Without a turn, for want of a place to write, both ask: slower, never wrong.
-                let _turn = Turn::acquire(&store.turn(), TURN, self.progress).ok();
-                match store.load() {
-                    Some(entry) => entry,
-                    None => self.ask(&here, &store)?,
-                }
+            Err(Undecided::Failed(error)) => Err(error),
+            Err(Undecided::Stale(why) | Undecided::AskCargo(why)) => {
+                Ok(Look::NeedsCargo(store, here, why))
             }
-        };
-        Ok(Some((store, entry)))
+        }
     }
+}
 
+enum Look {
+    Outside,
+    Known(Store, Box<Entry>),
+    NeedsCargo(Store, Here, &'static str),
 }
 
 /// The answer by our own reading alone.
@@ -134,9 +182,15 @@ impl Ground {
         let members = members::find(&root, files)?;
         // A virtual root that we stand in is not a member, and need not be.
         if here.dir != root.dir && !members.contains_key(&here.dir) {
-            return Err(Undecided::AskCargo("a package that its workspace does not list"));
+            return Err(Undecided::AskCargo(
+                "a package that its workspace does not list",
+            ));
         }
-        Ok(Self { root, members, config })
+        Ok(Self {
+            root,
+            members,
+            config,
+        })
     }
 
     /// The answer, if this lock file has it.
@@ -149,21 +203,42 @@ impl Ground {
             let (name, version) = decide::identity(manifest, &self.root)?;
             let version = Version::parse(&version);
             let version = version.map_err(|_| Undecided::AskCargo("a version that is none"))?;
-            members.push(Member { name: CrateName::new(name), version, dir: manifest.dir.clone() });
+            members.push(Member {
+                name: CrateName::new(name),
+                version,
+                dir: manifest.dir.clone(),
+            });
         }
         members.sort();
         let packages = found.into_iter().collect();
-        Ok(Graph { root: self.root.dir.clone(), members, packages })
+        Ok(Graph {
+            root: self.root.dir.clone(),
+            members,
+            packages,
+        })
     }
 }
 
 impl Graph {
     /// The answer together with what it was read from.
     pub(crate) fn into_entry(self, files: Files<'_>, lock: LockFile) -> Entry {
-        let Self { root, members, packages } = self;
+        let Self {
+            root,
+            members,
+            packages,
+        } = self;
         // Nothing in it fails to serialise; if it did, equal answers would still be equal.
         let bytes = serde_json::to_vec(&(&root, &members, &packages)).unwrap_or_default();
-        let workspace = Workspace { root, members, packages, identity: cache::digest(&bytes) };
-        Entry { fingerprint: files.finish(), workspace, lock }
+        let workspace = Workspace {
+            root,
+            members,
+            packages,
+            identity: cache::digest(&bytes),
+        };
+        Entry {
+            fingerprint: files.finish(),
+            workspace,
+            lock,
+        }
     }
 }

@@ -27,10 +27,18 @@ pub(crate) fn nearest(cwd: &Utf8Path) -> Option<Here> {
     let mut configs = Vec::new();
     for dir in cwd.ancestors() {
         if dir.join(MANIFEST).exists() {
-            return Some(Here { cwd: cwd.to_owned(), dir: dir.to_owned(), configs });
+            return Some(Here {
+                cwd: cwd.to_owned(),
+                dir: dir.to_owned(),
+                configs,
+            });
         }
         if dir.join(".cargo").exists() {
-            configs.extend(config::files_of(dir).into_iter().filter(|file| file.exists()));
+            configs.extend(
+                config::files_of(dir)
+                    .into_iter()
+                    .filter(|file| file.exists()),
+            );
         }
     }
     None
@@ -82,7 +90,9 @@ pub(crate) fn above<'a>(
 /// Whether the workspace of `root` leaves out the package in `dir`. Both lists are compared by
 /// spelling here, patterns are not expanded.
 pub(crate) fn is_excluded(root: &Manifest, dir: &Utf8Path) -> bool {
-    let Some(workspace) = &root.text.workspace else { return false };
+    let Some(workspace) = &root.text.workspace else {
+        return false;
+    };
     let below = |entry: &String| dir.starts_with(root.dir.join(entry));
     workspace.exclude.iter().any(below) && !workspace.members.iter().any(below)
 }

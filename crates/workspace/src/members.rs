@@ -27,9 +27,6 @@ pub(crate) fn find(root: &Rc<Manifest>, files: &mut Files<'_>) -> Result<Members
         let found = expand(&root.dir, pattern, files)?;
         open.extend(found.into_iter().map(|dir| (dir, Why::Listed)));
     }
-    if workspace.members.iter().any(|pattern| pattern.contains("**")) {
-        return Err(Undecided::AskCargo("a pattern with `**` among the members"));
-    }
     while let Some((dir, why)) = open.pop() {
         if members.contains_key(&dir) || locate::is_excluded(root, &dir) {
             continue;
@@ -39,7 +36,9 @@ pub(crate) fn find(root: &Rc<Manifest>, files: &mut Files<'_>) -> Result<Members
             if why == Why::PathDependency && !dir.starts_with(&root.dir) {
                 continue;
             }
-            return Err(Undecided::AskCargo("a member that belongs to another workspace"));
+            return Err(Undecided::AskCargo(
+                "a member that belongs to another workspace",
+            ));
         }
         let manifest = files.expect_manifest(&dir)?;
         for (_, key, dependency) in manifest.dependencies() {
@@ -48,6 +47,14 @@ pub(crate) fn find(root: &Rc<Manifest>, files: &mut Files<'_>) -> Result<Members
             }
         }
         members.insert(dir, manifest);
+    }
+    // Everything was read, so that changes are noticed; what the pattern matches, cargo knows.
+    if workspace
+        .members
+        .iter()
+        .any(|pattern| pattern.contains("**"))
+    {
+        return Err(Undecided::AskCargo("a pattern with `**` among the members"));
     }
     // A virtual root was in the list only so that it is not visited twice.
     members.retain(|_, manifest| manifest.text.package.is_some());
@@ -67,13 +74,23 @@ fn path_of(
     key: &str,
     dependency: &Dependency,
 ) -> Option<Utf8PathBuf> {
-    let Dependency::Detailed(detailed) = dependency else { return None };
+    let Dependency::Detailed(detailed) = dependency else {
+        return None;
+    };
     if detailed.workspace == Some(true) {
         let inherited = root.text.workspace.as_ref()?.dependencies.get(key)?;
-        let Dependency::Detailed(inherited) = inherited else { return None };
-        return inherited.path.as_ref().map(|path| manifest::join(&root.dir, path));
+        let Dependency::Detailed(inherited) = inherited else {
+            return None;
+        };
+        return inherited
+            .path
+            .as_ref()
+            .map(|path| manifest::join(&root.dir, path));
     }
-    detailed.path.as_ref().map(|path| manifest::join(&manifest.dir, path))
+    detailed
+        .path
+        .as_ref()
+        .map(|path| manifest::join(&manifest.dir, path))
 }
 
 /// The directories that an entry of `members` stands for. An entry that matches nothing stands for
@@ -83,7 +100,12 @@ fn expand(
     pattern: &str,
     files: &mut Files<'_>,
 ) -> Result<Vec<Utf8PathBuf>, WorkspaceError> {
-    let mut found = vec![root.to_owned()];
+    let top = if pattern.starts_with('/') {
+        Utf8Path::new("/")
+    } else {
+        root
+    };
+    let mut found = vec![top.to_owned()];
     if !pattern.contains(['*', '?', '[']) {
         return Ok(vec![manifest::join(root, pattern)]);
     }
@@ -95,7 +117,9 @@ fn expand(
             }
         } else if part.contains(['*', '?', '[']) {
             // What the pattern cannot express cargo refuses, and is asked about.
-            let Ok(part) = glob::Pattern::new(part) else { return Ok(vec![root.join(pattern)]) };
+            let Ok(part) = glob::Pattern::new(part) else {
+                return Ok(vec![root.join(pattern)]);
+            };
             for dir in &found {
                 let names = files.list(dir)?;
                 let names = names.into_iter().filter(|name| part.matches(name));

@@ -32,8 +32,16 @@ impl Mirror {
         let base = base.map_err(|path| io::Error::other(format!("{path:?} is not UTF-8")))?;
         // In a directory of that name cargo stops looking for a workspace root further up.
         let base = base.join("target/package");
-        let top = locate::above(root, cargo_home).last().unwrap_or(root).to_owned();
-        let mirror = Self { base, top, root: root.to_owned(), _dir: dir };
+        let top = locate::above(root, cargo_home)
+            .last()
+            .unwrap_or(root)
+            .to_owned();
+        let mirror = Self {
+            base,
+            top,
+            root: root.to_owned(),
+            _dir: dir,
+        };
         mirror.link_levels()?;
         if let Some(lock) = lock {
             fs_err::write(mirror.lock(), lock)?;
@@ -99,7 +107,9 @@ impl Mirror {
             Err(error) => return Err(error),
         };
         for entry in entries.flatten() {
-            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
             let is_mirrored = below.is_some_and(|below| below.file_name() == Some(&*name));
             let is_ours = below.is_none() && (name == LOCK || name == "target");
             if !is_mirrored && !is_ours {

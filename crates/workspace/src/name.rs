@@ -33,7 +33,9 @@ impl CrateName {
     }
 
     fn folded(&self) -> impl Iterator<Item = u8> {
-        self.0.bytes().map(|byte| if byte == b'_' { b'-' } else { byte })
+        self.0
+            .bytes()
+            .map(|byte| if byte == b'_' { b'-' } else { byte })
     }
 }
 

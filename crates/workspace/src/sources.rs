@@ -33,7 +33,7 @@ pub enum CrateOrigin {
     Path,
     /// Cargo had it.
     OnDisk,
-    /// Cargo fetched it.
+    /// Cargo was asked for it, and fetched it if it had to.
     Fetched,
 }
 
@@ -44,11 +44,12 @@ impl Workspaces<'_> {
         if let PackageSource::Path { dir } = &package.source {
             return Some(dir.clone());
         }
-        self.unpacked(&package.name, &package.version, &package.source).or_else(|| {
-            let details = self.store_of_root(&workspace.root).last_details()?;
-            let found = details.packages.into_iter().find(|d| d.package == *package)?;
-            found.dir.join(MANIFEST).is_file().then_some(found.dir)
-        })
+        self.unpacked(&package.name, &package.version, &package.source)
+            .or_else(|| {
+                let known = self.store_of_root(&workspace.root).load_sources();
+                let (_, dir) = known.into_iter().find(|(known, _)| known == package)?;
+                dir.join(MANIFEST).is_file().then_some(dir)
+            })
     }
 
     /// The sources of a crate. Without a requirement, or with one that it satisfies, the version that the
@@ -75,7 +76,7 @@ impl Workspaces<'_> {
             if spellings[..at].contains(spelling) {
                 continue;
             }
-            match self.probe(cwd, spelling, requirement.cloned().unwrap_or(VersionReq::STAR)) {
+            match self.probe(cwd, spelling, requirement.unwrap_or(&VersionReq::STAR)) {
                 Err(error @ SourceError::NoSuchCrate { .. }) => {
                     failure.get_or_insert(error);
                 }
@@ -106,10 +107,16 @@ impl Workspaces<'_> {
         }
         if package.source.is_crates_io() {
             // Fetches one crate and its dependencies rather than everything that the workspace uses.
-            return self.probe(cwd, package.name.as_str(), exactly(&package.version));
+            let found = self.probe(cwd, package.name.as_str(), &exactly(&package.version))?;
+            let store = self.store_of_root(&workspace.root);
+            store.add_sources([(package.clone(), found.dir.clone())]);
+            return Ok(found);
         }
         let details = self.details(workspace)?;
-        let details = details.packages.into_iter().find(|details| details.package == *package);
+        let details = details
+            .packages
+            .into_iter()
+            .find(|details| details.package == *package);
         let details = details.ok_or_else(|| SourceError::NoDirectory(package.name.clone()))?;
         Ok(found(details.dir, CrateOrigin::Fetched))
     }
@@ -119,33 +126,63 @@ impl Workspaces<'_> {
         &self,
         cwd: &Utf8Path,
         name: &str,
-        requirement: VersionReq,
+        requirement: &VersionReq,
     ) -> Result<CrateSource, SourceError> {
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         if name.is_empty() || !name.bytes().all(is_word) {
             return Err(SourceError::BadName(CrateName::new(name)));
         }
         let about = format!("`{name}`");
-        let probe = Probe::new(name, &requirement).map_err(|source| CargoError::Scratch { source })?;
+        let probe =
+            Probe::new(name, requirement).map_err(|source| CargoError::Scratch { source })?;
         let manifest = probe.dir.join(MANIFEST);
-        let failed = |error: CargoError| explained(error, name, &requirement);
+        let failed = |error: CargoError| explained(error, name, requirement);
         let args = ["generate-lockfile", "--manifest-path", manifest.as_str()];
-        self.cargo.ask(&args, cwd, &about, self.progress).map_err(failed)?;
+        self.cargo
+            .ask(&args, cwd, &about, self.progress)
+            .map_err(failed)?;
         if let Some((version, source)) = probe.locked(name)
             && let Some(dir) = self.unpacked(&CrateName::new(name), &version, &source)
         {
             let name = CrateName::new(name);
-            return Ok(CrateSource { name, version, dir, origin: CrateOrigin::OnDisk });
+            return Ok(CrateSource {
+                name,
+                version,
+                dir,
+                origin: CrateOrigin::OnDisk,
+            });
         }
         let found = metadata::ask(self, cwd, &manifest, LockFile::Ours).map_err(failed)?;
         let direct = found.direct.into_iter().next();
         let dir = direct.as_ref().and_then(|direct| {
             let details = found.details.packages.into_iter();
-            details.into_iter().find(|details| details.package == *direct).map(|d| d.dir)
+            details
+                .into_iter()
+                .find(|details| details.package == *direct)
+                .map(|found| found.dir)
         });
         match (direct, dir) {
-            (Some(Package { name, version, .. }), Some(dir)) => {
-                Ok(CrateSource { name, version, dir, origin: CrateOrigin::Fetched })
+            (
+                Some(Package {
+                    name,
+                    version,
+                    source,
+                }),
+                Some(dir),
+            ) => {
+                let origin = match source {
+                    // A patch or a path of the configuration.
+                    PackageSource::Path { .. } => CrateOrigin::Path,
+                    PackageSource::Registry { .. } | PackageSource::Git { .. } => {
+                        CrateOrigin::Fetched
+                    }
+                };
+                Ok(CrateSource {
+                    name,
+                    version,
+                    dir,
+                    origin,
+                })
             }
             _ => Err(SourceError::NoDirectory(CrateName::new(name))),
         }
@@ -159,7 +196,9 @@ impl Workspaces<'_> {
         version: &Version,
         source: &PackageSource,
     ) -> Option<Utf8PathBuf> {
-        let PackageSource::Registry { id } = source else { return None };
+        let PackageSource::Registry { id } = source else {
+            return None;
+        };
         let hosts = if source.is_crates_io() {
             vec!["index.crates.io", "github.com"]
         } else {
@@ -192,7 +231,9 @@ fn pinned(
     let members = workspace.members.iter().map(|member| Package {
         name: member.name.clone(),
         version: member.version.clone(),
-        source: PackageSource::Path { dir: member.dir.clone() },
+        source: PackageSource::Path {
+            dir: member.dir.clone(),
+        },
     });
     let mut fitting: Vec<_> = workspace
         .packages
@@ -204,7 +245,9 @@ fn pinned(
         .collect();
     let is_path = |package: &Package| matches!(package.source, PackageSource::Path { .. });
     fitting.sort_by(|one, other| {
-        is_path(one).cmp(&is_path(other)).then_with(|| one.version.cmp(&other.version))
+        is_path(one)
+            .cmp(&is_path(other))
+            .then_with(|| one.version.cmp(&other.version))
     });
     fitting.pop()
 }
@@ -217,18 +260,28 @@ fn exactly(version: &Version) -> VersionReq {
         patch: Some(version.patch),
         pre: version.pre.clone(),
     };
-    VersionReq { comparators: vec![comparator] }
+    VersionReq {
+        comparators: vec![comparator],
+    }
 }
 
 fn explained(error: CargoError, name: &str, requirement: &VersionReq) -> SourceError {
     let name = CrateName::new(name);
     match error {
-        CargoError::Failed { said, reason: Reason::NoSuchCrate, .. } => {
-            SourceError::NoSuchCrate { name, said }
-        }
-        CargoError::Failed { said, reason: Reason::NoSuchVersion, .. } => {
-            SourceError::NoSuchVersion { name, requirement: requirement.clone(), said }
-        }
+        CargoError::Failed {
+            said,
+            reason: Reason::NoSuchCrate,
+            ..
+        } => SourceError::NoSuchCrate { name, said },
+        CargoError::Failed {
+            said,
+            reason: Reason::NoSuchVersion,
+            ..
+        } => SourceError::NoSuchVersion {
+            name,
+            requirement: requirement.clone(),
+            said,
+        },
         other => SourceError::Cargo(other),
     }
 }
@@ -241,7 +294,9 @@ struct Probe {
 
 impl Probe {
     fn new(name: &str, requirement: &VersionReq) -> std::io::Result<Self> {
-        let temporary = tempfile::Builder::new().prefix("cargo-agents-probe-").tempdir()?;
+        let temporary = tempfile::Builder::new()
+            .prefix("cargo-agents-probe-")
+            .tempdir()?;
         let dir = Utf8PathBuf::from_path_buf(temporary.path().canonicalize()?)
             .map_err(|path| std::io::Error::other(format!("{path:?} is not UTF-8")))?;
         let manifest = format!(
@@ -252,7 +307,10 @@ impl Probe {
         fs_err::create_dir_all(dir.join("src"))?;
         fs_err::write(dir.join("src/lib.rs"), "")?;
         fs_err::write(dir.join(MANIFEST), manifest)?;
-        Ok(Self { dir, _temporary: temporary })
+        Ok(Self {
+            dir,
+            _temporary: temporary,
+        })
     }
 
     /// What cargo has chosen.
@@ -263,6 +321,9 @@ impl Probe {
         let own = index.named("cargo-agents-probe").first()?;
         let edges = index.edges(own).ok()?;
         let chosen = edges.iter().find(|edge| edge.name == name)?;
-        Some((Version::parse(chosen.version).ok()?, PackageSource::parse(&lock.plain_source(chosen.source?))?))
+        Some((
+            Version::parse(chosen.version).ok()?,
+            PackageSource::parse(&lock.plain_source(chosen.source?))?,
+        ))
     }
 }

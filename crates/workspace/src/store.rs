@@ -1,5 +1,7 @@
 //! The cached answer for one directory.
 
+use std::collections::BTreeMap;
+
 use agents_system::{
     cache::{CacheFile, Digest, name_hash},
     fingerprint::{Fingerprint, Freshness},
@@ -7,7 +9,7 @@ use agents_system::{
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
-use crate::{Details, Workspace, locate::Here, metadata::LockFile};
+use crate::{Details, Package, PackageSource, Workspace, locate::Here, metadata::LockFile};
 
 /// An answer and what it was read from.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -39,7 +41,9 @@ impl Store {
             key.push_str(config.as_str());
         }
         let tail = here.dir.file_name().unwrap_or("root");
-        Self { dir: cache.join(format!("workspaces/{tail}-{}", name_hash(&key))) }
+        Self {
+            dir: cache.join(format!("workspaces/{tail}-{}", name_hash(&key))),
+        }
     }
 
     /// The answer, if it still holds.
@@ -51,7 +55,10 @@ impl Store {
             Freshness::FreshAfterReading => {
                 let fingerprint = entry.fingerprint.renewed();
                 let settled = fingerprint.is_settled();
-                let entry = Entry { fingerprint, ..entry };
+                let entry = Entry {
+                    fingerprint,
+                    ..entry
+                };
                 // Otherwise the next check must read again anyway.
                 if settled {
                     self.save(&entry);
@@ -82,14 +89,35 @@ impl Store {
         (stored.inputs == fingerprint.content()).then_some(stored.details)
     }
 
-    /// The details that were stored last, whatever has changed since.
-    pub(crate) fn last_details(&self) -> Option<Details> {
-        Some(self.details().load::<StoredDetails>()?.details)
+    /// Where cargo has said that the sources of packages are. A package from a registry or a repository
+    /// never changes, so this holds as long as the directory is there.
+    pub(crate) fn load_sources(&self) -> Vec<(Package, Utf8PathBuf)> {
+        self.sources().load().unwrap_or_default()
+    }
+
+    /// Adds to them.
+    pub(crate) fn add_sources(&self, sources: impl IntoIterator<Item = (Package, Utf8PathBuf)>) {
+        let mut all: BTreeMap<_, _> = self.load_sources().into_iter().collect();
+        all.extend(sources);
+        let _ = self.sources().store(&all.into_iter().collect::<Vec<_>>());
     }
 
     /// Keeps details.
     pub(crate) fn save_details(&self, fingerprint: &Fingerprint, details: Details) {
-        let _ = self.details().store(&StoredDetails { inputs: fingerprint.content(), details });
+        let sources = details
+            .packages
+            .iter()
+            .filter_map(|details| match details.package.source {
+                PackageSource::Path { .. } => None,
+                PackageSource::Registry { .. } | PackageSource::Git { .. } => {
+                    Some((details.package.clone(), details.dir.clone()))
+                }
+            });
+        self.add_sources(sources);
+        let _ = self.details().store(&StoredDetails {
+            inputs: fingerprint.content(),
+            details,
+        });
     }
 
     /// The file that makes sure that cargo is asked once, however many of us start together.
@@ -99,6 +127,10 @@ impl Store {
 
     fn graph(&self) -> CacheFile {
         CacheFile::new(self.dir.join("graph"), "workspace graph 1")
+    }
+
+    fn sources(&self) -> CacheFile {
+        CacheFile::new(self.dir.join("sources"), "workspace sources 1")
     }
 
     fn details(&self) -> CacheFile {

@@ -48,7 +48,11 @@ impl Wanted {
             None => Self::detailed(key, detailed, manifest, config),
             Some(false) => Err(Undecided::AskCargo("`workspace = false`")),
             Some(true) => {
-                let inherited = root.text.workspace.as_ref().and_then(|w| w.dependencies.get(key));
+                let inherited = root
+                    .text
+                    .workspace
+                    .as_ref()
+                    .and_then(|w| w.dependencies.get(key));
                 let wanted = match inherited {
                     None => Err(Undecided::AskCargo("nothing to inherit")),
                     Some(Dependency::Version(version)) => Self::plain(key, version),
@@ -56,7 +60,10 @@ impl Wanted {
                         Self::detailed(key, inherited, root, config)
                     }
                 }?;
-                Ok(Self { optional: detailed.optional, ..wanted })
+                Ok(Self {
+                    optional: detailed.optional,
+                    ..wanted
+                })
             }
         }
     }
@@ -131,8 +138,14 @@ fn requirement(text: &str) -> Result<VersionReq, Undecided> {
 }
 
 fn reference(detailed: &Detailed) -> Result<String, Undecided> {
-    let named = [("branch", &detailed.branch), ("tag", &detailed.tag), ("rev", &detailed.rev)];
-    let mut given = named.iter().filter_map(|(kind, value)| Some((kind, value.as_ref()?)));
+    let named = [
+        ("branch", &detailed.branch),
+        ("tag", &detailed.tag),
+        ("rev", &detailed.rev),
+    ];
+    let mut given = named
+        .iter()
+        .filter_map(|(kind, value)| Some((kind, value.as_ref()?)));
     match (given.next(), given.next()) {
         (None, _) => Ok(String::new()),
         (Some((kind, value)), None) => Ok(format!("{kind}={value}")),
@@ -143,16 +156,18 @@ fn reference(detailed: &Detailed) -> Result<String, Undecided> {
 fn registry(detailed: &Detailed, config: &Config) -> Result<String, Undecided> {
     match (&detailed.registry, &detailed.registry_index) {
         (None, None) => Ok(CRATES_IO.to_owned()),
-        (Some(name), None) => {
-            config.registry_id(name).ok_or(Undecided::AskCargo("a registry that no file names"))
-        }
+        (Some(name), None) => config
+            .registry_id(name)
+            .ok_or(Undecided::AskCargo("a registry that no file names")),
         (None, Some(index)) => Ok(config::registry_id(index)),
         (Some(_), Some(_)) => Err(Undecided::AskCargo("two registries")),
     }
 }
 
 fn git_agrees(source: &str, url: &str, reference: &str) -> bool {
-    let Some(source) = source.strip_prefix("git+") else { return false };
+    let Some(source) = source.strip_prefix("git+") else {
+        return false;
+    };
     let source = source.split_once('#').map_or(source, |(source, _)| source);
     let (locked_url, locked_reference) = source.split_once('?').unwrap_or((source, ""));
     // Newer lock files escape what stands after `=`.
@@ -161,7 +176,9 @@ fn git_agrees(source: &str, url: &str, reference: &str) -> bool {
 }
 
 fn escaped(reference: &str) -> String {
-    let Some((kind, value)) = reference.split_once('=') else { return reference.to_owned() };
+    let Some((kind, value)) = reference.split_once('=') else {
+        return reference.to_owned();
+    };
     let mut out = format!("{kind}=");
     for byte in value.bytes() {
         match byte {
@@ -183,9 +200,14 @@ pub(crate) fn same_address(one: &str, other: &str) -> bool {
 fn canonical(address: &str) -> String {
     let address = address.trim_end_matches('/').trim_end_matches(".git");
     let on_github = address.split("://").nth(1).is_some_and(|rest| {
-        rest.get(..11).is_some_and(|host| host.eq_ignore_ascii_case("github.com/"))
+        rest.get(..11)
+            .is_some_and(|host| host.eq_ignore_ascii_case("github.com/"))
     });
-    if on_github { address.to_ascii_lowercase() } else { address.to_owned() }
+    if on_github {
+        address.to_ascii_lowercase()
+    } else {
+        address.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -196,8 +218,18 @@ mod tests {
     fn git_sources_agree_by_address_and_reference() {
         let table = [
             ("git+https://h/r#0a", "https://h/r", "", true),
-            ("git+https://h/r?branch=b#0a", "https://h/r", "branch=b", true),
-            ("git+https://h/r?tag=a%2Fb#0a", "https://h/r", "tag=a/b", true),
+            (
+                "git+https://h/r?branch=b#0a",
+                "https://h/r",
+                "branch=b",
+                true,
+            ),
+            (
+                "git+https://h/r?tag=a%2Fb#0a",
+                "https://h/r",
+                "tag=a/b",
+                true,
+            ),
             ("git+https://h/r?tag=a/b#0a", "https://h/r", "tag=a/b", true),
             ("git+https://h/r?branch=b#0a", "https://h/r", "", false),
             ("git+https://h/r#0a", "https://h/r", "branch=b", false),
@@ -205,13 +237,23 @@ mod tests {
             ("registry+https://h/r", "https://h/r", "", false),
         ];
         for (source, url, reference, expected) in table {
-            assert_eq!(git_agrees(source, url, reference), expected, "{source} {url} {reference}");
+            assert_eq!(
+                git_agrees(source, url, reference),
+                expected,
+                "{source} {url} {reference}"
+            );
         }
     }
 
     #[test]
     fn addresses_are_compared_as_cargo_does() {
-        assert!(same_address("https://github.com/A/b.git", "https://GitHub.com/a/B/"));
-        assert!(!same_address("https://example.com/A", "https://example.com/a"));
+        assert!(same_address(
+            "https://github.com/A/b.git",
+            "https://GitHub.com/a/B/"
+        ));
+        assert!(!same_address(
+            "https://example.com/A",
+            "https://example.com/a"
+        ));
     }
 }

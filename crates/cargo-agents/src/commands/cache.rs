@@ -66,13 +66,18 @@ pub(crate) fn run(
         let version = view.version.or(view.commit).unwrap_or_default();
         let version: String = version.chars().take(16).collect();
         let size = human_size(entry.size);
-        output.line(format!("{:width$}  {version:16}  {:14}  {size:>9}  {}", entry.what, view.standing, view.path))?;
+        output.line(format!(
+            "{:width$}  {version:16}  {:14}  {size:>9}  {}",
+            entry.what, view.standing, view.path
+        ))?;
     }
     let total = human_size(shown.iter().map(|entry| entry.size).sum());
     output.line(match command {
         CacheCommand::List if shown.is_empty() => "Nothing is installed for plugins.".to_owned(),
         CacheCommand::List => format!("{} entries, {total}", shown.len()),
-        CacheCommand::Prune { dry_run: true, .. } => format!("Would remove {} entries, {total}", shown.len()),
+        CacheCommand::Prune { dry_run: true, .. } => {
+            format!("Would remove {} entries, {total}", shown.len())
+        }
         CacheCommand::Prune { .. } => format!("Removed {} entries, {total}", shown.len()),
     })?;
     for entry in &busy {

@@ -26,7 +26,11 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     let requirement = wanted.version.as_deref().map(parse_requirement).transpose()?;
     let name = CrateName::new(wanted.name.as_str());
-    let workspaces = Workspaces { cache: &settings.dirs.cache, cargo: &settings.cargo, progress: &settings.progress };
+    let workspaces = Workspaces {
+        cache: &settings.dirs.cache,
+        cargo: &settings.cargo,
+        progress: &settings.progress,
+    };
     let workspace = workspaces.find(&settings.cwd)?;
     let found =
         workspaces.source(workspace.as_ref(), &settings.cwd, &name, requirement.as_ref())?;

@@ -140,7 +140,8 @@ pub(super) fn state_in_words(state: &State) -> String {
             "not active: it names no crate, so it sleeps until `[plugins] use` names it".to_owned()
         }
         State::Inactive(Reason::NoConsent) => {
-            "not active: a dependency brings it; `[plugins] use` or `auto-enable` turns it on".to_owned()
+            "not active: a dependency brings it; `[plugins] use` or `auto-enable` turns it on"
+                .to_owned()
         }
         State::Inactive(Reason::Superseded(origin)) => {
             format!("not active: {origin} has a plugin of that name")

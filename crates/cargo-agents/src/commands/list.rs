@@ -88,7 +88,8 @@ pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Fail
 
 fn render(here: &Here<'_>, output: &Output) -> Result<(), Failure> {
     let considered: Vec<Considered<'_>> = here.set.considered().collect();
-    let width = considered.iter().map(|it| it.plugin.name.as_str().chars().count()).max().unwrap_or(0);
+    let width =
+        considered.iter().map(|it| it.plugin.name.as_str().chars().count()).max().unwrap_or(0);
     let (probes, _) = here.probes();
     let surroundings =
         Surroundings { workspace: here.workspace.as_ref(), probes: &probes, asker: Asker::Other };
@@ -98,7 +99,8 @@ fn render(here: &Here<'_>, output: &Output) -> Result<(), Failure> {
     };
     for report in &here.set.catalog.registries {
         output.line(heading(report))?;
-        let of_it = |it: &&Considered<'_>| it.plugin.origin == Origin::Registry(report.spec.name.clone());
+        let of_it =
+            |it: &&Considered<'_>| it.plugin.origin == Origin::Registry(report.spec.name.clone());
         for considered in considered.iter().filter(of_it) {
             row(considered)?;
         }

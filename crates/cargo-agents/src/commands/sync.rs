@@ -94,7 +94,8 @@ fn choose(config: &Config, only: Option<&str>) -> Result<Vec<RegistrySpec>, Fail
             format!("registry `{name}` is a directory; there is nothing to fetch"),
         )),
         None => {
-            let known: Vec<&str> = config.registries.iter().map(|spec| spec.name.as_str()).collect();
+            let known: Vec<&str> =
+                config.registries.iter().map(|spec| spec.name.as_str()).collect();
             Err(Failure::new(ErrorKind::Usage, format!("there is no registry `{name}`"))
                 .hint(format!("configured: {}", known.join(", "))))
         }
@@ -107,7 +108,9 @@ fn fetch_registries(here: &Here<'_>, chosen: &[RegistrySpec]) -> (Vec<SyncedView
         let RegistryPlace::Git(url) = &spec.place else { continue };
         here.settings.progress.begin(format!("Fetching registry {}", spec.name));
         let fetched = match GitAddress::parse(url) {
-            Ok(address) => here.registries.checkouts.checkout(&address, Update::Fetch).map_err(Failure::from),
+            Ok(address) => {
+                here.registries.checkouts.checkout(&address, Update::Fetch).map_err(Failure::from)
+            }
             Err(error) => Err(Failure::new(ErrorKind::Usage, error.to_string())),
         };
         match fetched {
@@ -116,7 +119,9 @@ fn fetch_registries(here: &Here<'_>, chosen: &[RegistrySpec]) -> (Vec<SyncedView
                 let version = Some(checkout.commit);
                 synced.push(SyncedView { kind: "registry", name: spec.name.clone(), version });
             }
-            Err(failure) => findings.push(failure.into_finding(&format!("registry `{}`", spec.name))),
+            Err(failure) => {
+                findings.push(failure.into_finding(&format!("registry `{}`", spec.name)))
+            }
         }
     }
     (synced, findings)
@@ -137,19 +142,26 @@ fn fetch_needs(settings: &Settings) -> Result<(Vec<SyncedView>, Vec<Finding>), F
                     let stored = fetched.put(wanted, &source);
                     findings.extend(stored.err().map(|error| Finding::error(error.to_string())));
                     let version = Some(source.version.to_string());
-                    synced.push(SyncedView { kind: "crate", name: source.name.to_string(), version });
+                    synced.push(SyncedView {
+                        kind: "crate",
+                        name: source.name.to_string(),
+                        version,
+                    });
                 }
-                Err(error) => findings.push(
-                    Failure::from(error).into_finding(&format!("crate `{}`", wanted.name)),
-                ),
+                Err(error) => findings
+                    .push(Failure::from(error).into_finding(&format!("crate `{}`", wanted.name))),
             }
         }
-        for plugin in here.set.catalog.plugins.iter().filter(|plugin| !plugin.predicates.is_empty()) {
+        for plugin in here.set.catalog.plugins.iter().filter(|plugin| !plugin.predicates.is_empty())
+        {
             let Ok(manifest) = plugin.manifest() else { continue };
             for predicate in &manifest.predicates {
                 settings.progress.begin(format!("Installing what {} needs", predicate.name));
                 let (all, command) = (&manifest.installations, &predicate.command);
-                if here.registries.installer.resolve_cached(all, command, plugin.dir())
+                if here
+                    .registries
+                    .installer
+                    .resolve_cached(all, command, plugin.dir())
                     .is_ok_and(|cached| cached.is_some())
                 {
                     continue;
@@ -161,7 +173,8 @@ fn fetch_needs(settings: &Settings) -> Result<(Vec<SyncedView>, Vec<Finding>), F
                         version: runnable.version,
                     }),
                     Err(error) => findings.push(
-                        Failure::from(error).into_finding(&format!("predicate `{}`", predicate.name)),
+                        Failure::from(error)
+                            .into_finding(&format!("predicate `{}`", predicate.name)),
                     ),
                 }
             }

@@ -50,10 +50,14 @@ pub(crate) fn run(
     path: &Utf8Path,
     crates: Crates,
 ) -> Result<ExitCode, Failure> {
-    let checked = validate(path).map_err(|error| Failure::new(ErrorKind::Usage, error.to_string()))?;
+    let checked =
+        validate(path).map_err(|error| Failure::new(ErrorKind::Usage, error.to_string()))?;
     if checked.is_empty() {
-        return Err(Failure::new(ErrorKind::Usage, format!("no plugins or skills found in `{path}`"))
-            .hint("a plugin is a directory with a `SYMPOSIUM.toml`, or with a `SKILL.md`"));
+        return Err(Failure::new(
+            ErrorKind::Usage,
+            format!("no plugins or skills found in `{path}`"),
+        )
+        .hint("a plugin is a directory with a `SYMPOSIUM.toml`, or with a `SKILL.md`"));
     }
     let mut views: Vec<CheckedView> = checked.iter().map(view).collect();
     let mut valid = checked.iter().all(Checked::is_valid);
@@ -97,7 +101,11 @@ fn ask_cargo(settings: &Settings, checked: &[Checked]) -> BTreeMap<CrateName, Op
     let names = manifests.flat_map(Manifest::gates).flat_map(Gate::crates);
     let mut crates: BTreeMap<CrateName, Option<String>> =
         names.map(|name| (name.clone(), None)).collect();
-    let workspaces = Workspaces { cache: &settings.dirs.cache, cargo: &settings.cargo, progress: &settings.progress };
+    let workspaces = Workspaces {
+        cache: &settings.dirs.cache,
+        cargo: &settings.cargo,
+        progress: &settings.progress,
+    };
     for (name, problem) in &mut crates {
         settings.progress.begin(format!("Asking cargo about {name}"));
         *problem = match workspaces.source(None, &settings.cwd, name, None) {

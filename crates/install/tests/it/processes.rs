@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agents_testkit::scratch::write;
+use agents_testkit::scratch::{run, write};
 
 use crate::world::{Also as _, World, krate, output, tree};
 
@@ -147,6 +147,51 @@ fn a_killed_process_does_not_keep_others_waiting() {
     first.wait().unwrap();
     assert_eq!(said(&world, &mut second), "works");
     fs_err::remove_file(world.path("slow")).unwrap();
+}
+
+#[test]
+fn killed_at_any_moment() {
+    let mut world = World::new();
+    let repo = world.repo("r", &[("src", "works")]);
+    let make =
+        ["sleep 0.05; cp src half", "{ echo '#!/bin/sh'; echo \"echo $(cat half)\"; } > tool"];
+    world.add("tool", tree(repo.url()).executable("tool").install_commands(&make));
+    let mut finished = 0;
+    for round in 0..24 {
+        let mut child = child_of(&world).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(round * 7));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if let Some(tool) = world.cached("tool") {
+            assert_eq!(output(&tool), "works", "round {round}");
+            finished += 1;
+        }
+        if finished == 3 {
+            break;
+        }
+    }
+    assert_eq!(world.run("tool"), "works");
+}
+
+#[test]
+fn ctrl_c_ends_it_and_leaves_nothing() {
+    let mut world = World::new();
+    let repo = world.repo("r", &[("tool", "#!/bin/sh\necho works\n")]);
+    let started = world.path("started");
+    let command = format!("echo $$ > {started}; sleep 60");
+    world.add("tool", tree(repo.url()).executable("tool").install_commands(&[&command]));
+    let mut child = child_of(&world).spawn().unwrap();
+    wait_for("the start", || !world.lines("started").is_empty());
+    run(Command::new("kill").arg("-INT").arg(child.id().to_string()));
+    insta::assert_snapshot!(said(&world, &mut child), @r"
+    Cancelled: cannot install `tool`
+    cause: install command 1 of 1: `echo $$ > [ROOT]/started; sleep 60` was stopped
+    cause: interrupted
+    ");
+    assert_eq!(world.slot_names(), ["lock"]);
+    let orphan = format!("/proc/{}/stat", world.lines("started")[0]);
+    let stat = fs_err::read_to_string(orphan).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z "), "the command still runs: {stat}");
 }
 
 #[test]

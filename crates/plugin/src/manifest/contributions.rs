@@ -1,9 +1,10 @@
 //! `[[mcp_servers]]`, `[[predicate]]` and `[[plugins]]`.
 
 use agents_system::{
-    decode::{Table, Value},
+    decode::{Table, Text, Value},
     finding::Finding,
 };
+use agents_workspace::CrateName;
 
 use super::{
     Chained, CustomPredicate, McpServer, McpTransport, RemoteKind, gates,
@@ -113,7 +114,7 @@ pub(super) fn decode_chained(root: &Table<'_>) -> Vec<Chained> {
     chained.collect()
 }
 
-fn decode_target(source: &Table<'_>) -> Option<(agents_workspace::CrateName, Option<Requirement>)> {
+fn decode_target(source: &Table<'_>) -> Option<(CrateName, Option<Requirement>)> {
     for key in ["git", "path"] {
         if let Some(value) = source.get(key) {
             value.report(
@@ -131,24 +132,27 @@ fn decode_target(source: &Table<'_>) -> Option<(agents_workspace::CrateName, Opt
     };
     if value.is_string() {
         let text = value.string("cargo")?;
-        return match text.parse::<Atom>() {
-            Ok(Atom::Crate { name, requirement }) => Some((name, requirement)),
-            Ok(Atom::Everywhere) => {
-                text.error("a chained plugin must name one crate, not `*`");
-                None
-            }
-            Err(error) => {
-                text.report(Finding { hint: error.hint(), ..Finding::error(error.to_string()) });
-                None
-            }
-        };
+        return decode_crate(text);
     }
     decode_target_table(value)
 }
 
-fn decode_target_table(
-    value: Value<'_>,
-) -> Option<(agents_workspace::CrateName, Option<Requirement>)> {
+/// `"widget"` or `"widget>=1"`.
+fn decode_crate(text: Text<'_>) -> Option<(CrateName, Option<Requirement>)> {
+    match text.parse::<Atom>() {
+        Ok(Atom::Crate { name, requirement }) => Some((name, requirement)),
+        Ok(Atom::Everywhere) => {
+            text.error("a chained plugin must name one crate, not `*`");
+            None
+        }
+        Err(error) => {
+            text.report(Finding { hint: error.hint(), ..Finding::error(error.to_string()) });
+            None
+        }
+    }
+}
+
+fn decode_target_table(value: Value<'_>) -> Option<(CrateName, Option<Requirement>)> {
     let Some(table) = value.table("[[plugins]] source.cargo") else {
         value.wrong_type("cargo", "a crate name or a table with `name` and `version`");
         return None;
@@ -160,7 +164,7 @@ fn decode_target_table(
         );
         return None;
     }
-    let name = table.required_string("name")?;
+    let name = table.required_string("name").and_then(decode_crate);
     let requirement = match table.string("version") {
         None => None,
         Some(version) => match semver::VersionReq::parse(&version) {
@@ -172,5 +176,6 @@ fn decode_target_table(
         },
     };
     table.deny_unknown();
-    Some((agents_workspace::CrateName::new(name.as_str()), requirement))
+    let (name, beside) = name?;
+    Some((name, requirement.or(beside)))
 }

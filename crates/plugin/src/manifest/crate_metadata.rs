@@ -64,7 +64,10 @@ fn decode_entry(item: Value<'_>) -> Option<SkillEntry> {
             Some(SkillEntry::Crate { name: CrateName::new(name?.as_str()), version })
         }
         (Some(_), Some(_)) => {
-            item.report(Finding::error("an entry of `skills` has both `path` and `crate`"));
+            item.report(
+                Finding::error("an entry of `skills` has both `path` and `crate`")
+                    .hint("write two entries"),
+            );
             None
         }
         (None, None) => None,

@@ -28,20 +28,25 @@ impl Manifest {
     }
 }
 
+/// Only what stands first can come from `crates`; a crate among the predicates stays a condition.
 fn join_gates(lower: Gate, upper: Gate) -> Gate {
     let (mut atoms, mut others) = (Vec::new(), Vec::new());
-    for predicate in lower.0.into_iter().chain(upper.0) {
-        match predicate {
-            Predicate::DependsOn(_) => atoms.push(predicate),
-            Predicate::Any(inner) if inner.iter().all(|p| matches!(p, Predicate::DependsOn(_))) => {
-                atoms.extend(inner);
-            }
-            other => others.push(other),
+    for gate in [lower, upper] {
+        let mut predicates = gate.0.into_iter();
+        match predicates.next() {
+            Some(atom @ Predicate::DependsOn(_)) => atoms.push(atom),
+            Some(Predicate::Any(inner)) if inner.iter().all(is_atom) => atoms.extend(inner),
+            other => others.extend(other),
         }
+        others.extend(predicates);
     }
     let leading = match atoms.len() {
         0 | 1 => atoms.pop(),
         _ => Some(Predicate::Any(atoms)),
     };
     Gate(leading.into_iter().chain(others).collect())
+}
+
+fn is_atom(predicate: &Predicate) -> bool {
+    matches!(predicate, Predicate::DependsOn(_))
 }

@@ -74,8 +74,12 @@ pub fn parse_crate_metadata(file: &Utf8Path, text: &str, crate_name: &str) -> Op
     let manifest = {
         let root = document.root();
         let metadata = root.table("package")?.table("metadata")?;
-        let table = metadata.table("symposium")?.labelled("[package.metadata.symposium]");
-        decode(&table, Manner::Embedded, Some(crate_name))
+        let value = metadata.get("symposium")?;
+        let table = value.table("[package.metadata.symposium]");
+        if table.is_none() {
+            value.wrong_type("symposium", "a table");
+        }
+        table.and_then(|table| decode(&table, Manner::Embedded, Some(crate_name)))
     };
     Some(finish(document, manifest))
 }

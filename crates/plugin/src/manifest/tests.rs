@@ -231,7 +231,7 @@ fn the_older_list_of_a_crate_says_where_its_skills_are() {
         ),
         ("[{ crate = { version = \"1\" } }]", "`name` is missing in [an entry of `skills`.crate] | 2:21 | - | -"),
         ("[{ crate = \"b\" }]", "`crate` must be a table, not a string | 2:21 | - | -"),
-        ("[{ path = \"a\", crates = [] }]", "unknown key `crates` in an entry of `skills` | 2:26 | did you mean `crate`? | -"),
+        ("[{ path = \"a\", crates = [] }]", "unknown key `crates` in an entry of `skills` | 2:25 | did you mean `crate`? | -"),
     ] {
         assert_eq!(listed(list), (None, vec![message.to_owned()]));
     }

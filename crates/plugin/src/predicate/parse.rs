@@ -83,6 +83,9 @@ impl PredicateError {
                 "write `depends-on({text})`, or move it to `crates` (or `depends-on`)"
             )),
             Self::CallAmongAtoms(_) => Some("move it to `predicates`".to_owned()),
+            Self::TrailingText { rest, .. } if rest.starts_with(',') => {
+                Some("write each crate as a string of its own: `[\"a\", \"b\"]`".to_owned())
+            }
             Self::BadRequirement { .. } | Self::TrailingText { .. } => {
                 Some("write for example `serde>=1.0` or `serde>=1.0,<2`".to_owned())
             }

@@ -135,3 +135,35 @@ fn identity_ignores_the_time_of_looking() {
     };
     assert_eq!(look().identity(), look().renewed().identity());
 }
+
+#[test]
+fn it_settles_when_everything_is_old_enough() {
+    let scratch = Scratch::new();
+    let file = scratch.write("a", "one");
+    let look = || {
+        let mut inputs = Inputs::new();
+        inputs.read(&file).unwrap();
+        inputs.exists(&scratch.path("absent"));
+        inputs.finish()
+    };
+    assert!(!look().is_settled());
+    age(&file);
+    assert!(look().is_settled());
+}
+
+#[test]
+fn the_content_is_the_same_whenever_it_was_written() {
+    let scratch = Scratch::new();
+    let file = scratch.write("a", "one");
+    let look = || {
+        let mut inputs = Inputs::new();
+        inputs.read(&file).unwrap();
+        inputs.finish()
+    };
+    let young = look();
+    age(&file);
+    assert_eq!(look().content(), young.content());
+    assert_ne!(look().identity(), young.identity());
+    same_time(&file, "two");
+    assert_ne!(look().content(), young.content());
+}

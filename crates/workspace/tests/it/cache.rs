@@ -2,7 +2,9 @@
 
 use std::{fs::File, thread};
 
+use agents_system::explain::{ErrorKind, Explain as _};
 use agents_testkit::sample::Sample;
+use agents_workspace::Glance;
 use camino::Utf8Path;
 
 use crate::reference::{Ours, no_cargo};
@@ -17,14 +19,23 @@ fn sample() -> Sample {
 }
 
 fn names(ours: &Ours, dir: &Utf8Path) -> Vec<String> {
-    ours.find(dir).packages.iter().map(|p| format!("{} {}", p.name, p.version)).collect()
+    ours.find(dir)
+        .packages
+        .iter()
+        .map(|p| format!("{} {}", p.name, p.version))
+        .collect()
 }
 
 /// Rewrites a file so that its time stays what it was.
 fn rewrite(path: &Utf8Path, text: &str) {
     let before = path.metadata().unwrap().modified().unwrap();
     fs_err::write(path, text).unwrap();
-    File::options().write(true).open(path).unwrap().set_modified(before).unwrap();
+    File::options()
+        .write(true)
+        .open(path)
+        .unwrap()
+        .set_modified(before)
+        .unwrap();
 }
 
 #[test]
@@ -35,7 +46,9 @@ fn a_lock_rewritten_in_the_same_instant_with_the_same_size_is_noticed() {
     let ours = no_cargo(&sample);
     assert_eq!(names(&ours, &sample.root()), ["a 2.0.0"]);
     let lock = sample.path("Cargo.lock");
-    let other = fs_err::read_to_string(&lock).unwrap().replace("2.0.0", "1.0.0");
+    let other = fs_err::read_to_string(&lock)
+        .unwrap()
+        .replace("2.0.0", "1.0.0");
     rewrite(&lock, &other);
     assert_eq!(names(&ours, &sample.root()), ["a 1.0.0"]);
 }
@@ -53,8 +66,37 @@ fn a_dependency_added_to_the_manifest_is_seen_at_once() {
     rewrite(&manifest, &text.replace("a = \"1\"", "b = \"1\""));
     assert_eq!(names(&ours, &sample.root()), ["b 1.0.0"]);
     // As `cargo add` does it, without a lock file being written.
-    rewrite(&manifest, &format!("{text}a2 = {{ package = \"a\", version = \"2\" }}\n"));
+    rewrite(
+        &manifest,
+        &format!("{text}a2 = {{ package = \"a\", version = \"2\" }}\n"),
+    );
     assert_eq!(names(&ours, &sample.root()), ["a 1.0.0", "a 2.0.0"]);
+}
+
+#[test]
+fn a_glance_starts_nothing() {
+    let sample = sample();
+    let glance = || {
+        no_cargo(&sample)
+            .workspaces()
+            .glance(&sample.root())
+            .unwrap()
+    };
+    assert_eq!(
+        glance(),
+        Glance::NeedsCargo {
+            why: "no lock file"
+        }
+    );
+    let found = Ours::new(&sample).find(&sample.root());
+    assert_eq!(glance(), Glance::Known(found));
+    sample.package(".", "one", "0.1.0", "");
+    assert!(matches!(glance(), Glance::NeedsCargo { .. }));
+    let outside = no_cargo(&sample)
+        .workspaces()
+        .glance(&sample.tree())
+        .unwrap();
+    assert_eq!(outside, Glance::Outside);
 }
 
 #[test]
@@ -92,7 +134,9 @@ fn a_read_only_tree_is_resolved_as_well() {
 fn a_cache_that_cannot_be_written_is_no_error() {
     let sample = sample();
     sample.lock();
-    sample.scratch().write("cache", "a file where the directory should be");
+    sample
+        .scratch()
+        .write("cache", "a file where the directory should be");
     assert_eq!(names(&no_cargo(&sample), &sample.root()), ["a 1.0.0"]);
     sample.write("Cargo.lock", "");
     assert_eq!(names(&Ours::new(&sample), &sample.root()), ["a 1.0.0"]);
@@ -104,7 +148,12 @@ fn a_damaged_cache_is_computed_again() {
     sample.lock();
     let ours = no_cargo(&sample);
     let found = ours.find(&sample.root());
-    for entry in sample.scratch().path("cache/workspaces").read_dir_utf8().unwrap() {
+    for entry in sample
+        .scratch()
+        .path("cache/workspaces")
+        .read_dir_utf8()
+        .unwrap()
+    {
         fs_err::write(entry.unwrap().path().join("graph"), "x").unwrap();
     }
     assert_eq!(ours.find(&sample.root()), found);
@@ -148,7 +197,10 @@ fn a_manifest_between_here_and_there_is_noticed() {
     sample.write("sub/deep/file", "");
     assert_eq!(ours.find(&sample.path("sub/deep")).root, sample.root());
     sample.package("sub", "sub", "0.1.0", "[workspace]");
-    sample.write("sub/Cargo.lock", "version = 4\n\n[[package]]\nname = \"sub\"\nversion = \"0.1.0\"\n");
+    sample.write(
+        "sub/Cargo.lock",
+        "version = 4\n\n[[package]]\nname = \"sub\"\nversion = \"0.1.0\"\n",
+    );
     assert_eq!(ours.find(&sample.path("sub/deep")).root, sample.path("sub"));
 }
 
@@ -158,10 +210,18 @@ fn the_identity_survives_what_does_not_matter() {
     sample.lock();
     let ours = no_cargo(&sample);
     let before = ours.find(&sample.root());
-    sample.package(".", "one", "0.1.0", "description = \"changed\"\n[dependencies]\na = \"1\"");
+    sample.package(
+        ".",
+        "one",
+        "0.1.0",
+        "description = \"changed\"\n[dependencies]\na = \"1\"",
+    );
     assert_eq!(ours.find(&sample.root()).identity, before.identity);
     sample.package(".", "one", "0.1.0", "[dependencies]\nb = \"1\"");
-    assert_ne!(Ours::new(&sample).find(&sample.root()).identity, before.identity);
+    assert_ne!(
+        Ours::new(&sample).find(&sample.root()).identity,
+        before.identity
+    );
 }
 
 #[test]
@@ -171,7 +231,10 @@ fn many_at_once_on_a_cold_cache_ask_cargo_once() {
     let found = thread::scope(|scope| {
         let each = || names(&Ours::with(&sample, &cargo), &sample.root());
         let threads: Vec<_> = (0..6).map(|_| scope.spawn(each)).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect::<Vec<_>>()
     });
     assert!(found.iter().all(|names| *names == ["a 1.0.0"]), "{found:?}");
     assert_eq!(fs_err::read_to_string(log).unwrap().lines().count(), 1);
@@ -185,7 +248,11 @@ fn details_ask_cargo_once_and_survive_a_touch() {
     let ours = Ours::with(&sample, cargo);
     let workspace = ours.find(&sample.root());
     let details = ours.workspaces().details(&workspace).unwrap();
-    let a = details.packages.iter().find(|d| d.package.name.as_str() == "a").unwrap();
+    let a = details
+        .packages
+        .iter()
+        .find(|d| d.package.name.as_str() == "a")
+        .unwrap();
     assert_eq!(a.dir, sample.vendor().dir().join("a-1.0.0"));
     sample.age();
     assert_eq!(ours.workspaces().details(&workspace).unwrap(), details);
@@ -195,22 +262,92 @@ fn details_ask_cargo_once_and_survive_a_touch() {
     let workspace = ours.find(&sample.root());
     sample.vendor().library("a", "1.9.0", "");
     let details = ours.workspaces().details(&workspace).unwrap();
-    assert!(workspace.packages.iter().all(|p| details.packages.iter().any(|d| d.package == *p)));
+    assert!(
+        workspace
+            .packages
+            .iter()
+            .all(|p| details.packages.iter().any(|d| d.package == *p))
+    );
     assert!(!sample.path("Cargo.lock").exists());
 }
 
 #[test]
 fn enabled_features_are_known() {
     let sample = sample();
-    sample.vendor().library("f", "1.0.0", "[features]\nx = []\ny = []\n");
-    sample.package(".", "one", "0.1.0", "[dependencies]\nf = { version = \"1\", features = [\"y\"] }");
+    sample
+        .vendor()
+        .library("f", "1.0.0", "[features]\nx = []\ny = []\n");
+    sample.package(
+        ".",
+        "one",
+        "0.1.0",
+        "[dependencies]\nf = { version = \"1\", features = [\"y\"] }",
+    );
     let ours = Ours::new(&sample);
-    let details = ours.workspaces().details(&ours.find(&sample.root())).unwrap();
-    let f = details.packages.iter().find(|d| d.package.name.as_str() == "f").unwrap();
+    let details = ours
+        .workspaces()
+        .details(&ours.find(&sample.root()))
+        .unwrap();
+    let f = details
+        .packages
+        .iter()
+        .find(|d| d.package.name.as_str() == "f")
+        .unwrap();
     assert_eq!(f.features, ["y"]);
     // A feature is not part of the graph, and is noticed all the same.
-    sample.package(".", "one", "0.1.0", "[dependencies]\nf = { version = \"1\", features = [\"x\"] }");
-    let details = ours.workspaces().details(&ours.find(&sample.root())).unwrap();
-    let f = details.packages.iter().find(|d| d.package.name.as_str() == "f").unwrap();
+    sample.package(
+        ".",
+        "one",
+        "0.1.0",
+        "[dependencies]\nf = { version = \"1\", features = [\"x\"] }",
+    );
+    let details = ours
+        .workspaces()
+        .details(&ours.find(&sample.root()))
+        .unwrap();
+    let f = details
+        .packages
+        .iter()
+        .find(|d| d.package.name.as_str() == "f")
+        .unwrap();
     assert_eq!(f.features, ["x"]);
+}
+
+#[test]
+fn a_package_that_only_cargo_knows_of_is_watched_too() {
+    let sample = sample();
+    sample.package("../fork", "a", "1.0.7", "");
+    sample.write(
+        ".cargo/config.toml",
+        "[patch.crates-io]\na = { path = \"../fork\" }",
+    );
+    let ours = Ours::new(&sample);
+    assert_eq!(names(&ours, &sample.root()), ["a 1.0.7"]);
+    let manifest = sample.path("../fork/Cargo.toml");
+    let text = fs_err::read_to_string(&manifest).unwrap();
+    rewrite(&manifest, &text.replace("1.0.7", "1.0.8"));
+    assert_eq!(names(&ours, &sample.root()), ["a 1.0.8"]);
+    sample.age();
+    assert_eq!(names(&ours, &sample.root()), ["a 1.0.8"]);
+    assert_eq!(names(&no_cargo(&sample), &sample.root()), ["a 1.0.8"]);
+    fs_err::write(&manifest, text.replace("1.0.7", "1.0.9")).unwrap();
+    assert_eq!(names(&ours, &sample.root()), ["a 1.0.9"]);
+}
+
+#[test]
+fn without_a_network_cargo_is_asked_again_offline() {
+    let sample = sample();
+    let real = agents_testkit::vendor::cargo_program();
+    let script = format!(
+        "case \"$*\" in\n*--offline*) exec '{real}' \"$@\" ;;\nesac\n\
+         echo 'error: [6] Could not resolve host: index.crates.io' >&2\nexit 101"
+    );
+    let cargo = sample.scratch().script("bin/no-network", &script);
+    let ours = Ours::online_with(&sample, cargo);
+    assert_eq!(names(&ours, &sample.root()), ["a 1.0.0"]);
+    // If that does not help either, the network is what is reported.
+    sample.package(".", "one", "0.1.0", "[dependencies]\nnew = \"1\"");
+    let error = ours.try_find(&sample.root()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Network);
+    assert!(error.details().unwrap().contains("Could not resolve host"));
 }

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agents_system::progress::Progress;
 use agents_testkit::{sample::Sample, vendor};
-use agents_workspace::{
-    Cargo, Network, PackageSource, Workspace, WorkspaceError, Workspaces,
-};
+use agents_workspace::{Cargo, Network, PackageSource, Workspace, WorkspaceError, Workspaces};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
@@ -35,17 +33,32 @@ impl Ours {
 
     /// One that may use the network; the vendored crates are all that it finds there.
     pub(crate) fn online(sample: &Sample) -> Self {
-        let cargo = Cargo::at(vendor::cargo_program(), Network::Allowed).with_home(&sample.home());
-        Self { cargo, ..Self::new(sample) }
+        Self::online_with(sample, vendor::cargo_program())
+    }
+
+    pub(crate) fn online_with(sample: &Sample, program: impl AsRef<str>) -> Self {
+        let cargo = Cargo::at(program.as_ref(), Network::Allowed).with_home(&sample.home());
+        Self {
+            cargo,
+            ..Self::new(sample)
+        }
     }
 
     pub(crate) fn with(sample: &Sample, program: impl AsRef<str>) -> Self {
         let cargo = Cargo::at(program.as_ref(), Network::Offline).with_home(&sample.home());
-        Self { cache: sample.scratch().path("cache"), cargo, progress: Progress::silent() }
+        Self {
+            cache: sample.scratch().path("cache"),
+            cargo,
+            progress: Progress::silent(),
+        }
     }
 
     pub(crate) fn workspaces(&self) -> Workspaces<'_> {
-        Workspaces { cache: &self.cache, cargo: &self.cargo, progress: &self.progress }
+        Workspaces {
+            cache: &self.cache,
+            cargo: &self.cargo,
+            progress: &self.progress,
+        }
     }
 
     pub(crate) fn try_find(&self, dir: &Utf8Path) -> Result<Option<Workspace>, WorkspaceError> {
@@ -57,7 +70,11 @@ impl Ours {
             Ok(found) => found.expect("a workspace"),
             Err(error) => {
                 use agents_system::explain::Explain as _;
-                panic!("{error}: {:?}\n{}", error, error.details().unwrap_or_default())
+                panic!(
+                    "{error}: {:?}\n{}",
+                    error,
+                    error.details().unwrap_or_default()
+                )
             }
         }
     }
@@ -78,7 +95,9 @@ impl From<&Workspace> for Set {
         let packages = workspace.packages.iter();
         Self {
             root: workspace.root.clone(),
-            members: members.map(|m| format!("{} {} {}", m.name, m.version, m.dir)).collect(),
+            members: members
+                .map(|m| format!("{} {} {}", m.name, m.version, m.dir))
+                .collect(),
             packages: packages
                 .map(|p| format!("{} {} {}", p.name, p.version, source(&p.source)))
                 .collect(),
@@ -90,9 +109,17 @@ impl From<&Workspace> for Set {
 pub(crate) fn cargo_says(sample: &Sample, dir: &str) -> Set {
     let _ = std::fs::remove_dir_all(sample.scratch().path("copy"));
     let copy = sample.copy("copy").join(dir);
-    let args = ["metadata", "--format-version=1", "--all-features", "--offline"];
+    let args = [
+        "metadata",
+        "--format-version=1",
+        "--all-features",
+        "--offline",
+    ];
     let text = sample.cargo_in(&copy, &args);
-    let text = text.replace(sample.scratch().path("copy").as_str(), sample.tree().as_str());
+    let text = text.replace(
+        sample.scratch().path("copy").as_str(),
+        sample.tree().as_str(),
+    );
     let value: Value = serde_json::from_str(&text).unwrap();
     let string = |value: &Value| value.as_str().unwrap().to_owned();
     let mut lines = BTreeMap::new();
@@ -134,13 +161,27 @@ pub(crate) fn check_in(sample: &Sample, dir: &str, by: By) -> Workspace {
         By::Cargo => Ours::new(sample),
     };
     let found = ours.find(&sample.path(dir));
-    assert_eq!(Set::from(&found), cargo_says(sample, dir), "left: ours, right: cargo's");
+    assert_eq!(
+        Set::from(&found),
+        cargo_says(sample, dir),
+        "left: ours, right: cargo's"
+    );
     if by == By::Cargo {
         let fresh = Sample::scratch(sample).path("other-cache");
-        let other = Ours { cache: fresh, ..no_cargo(sample) };
-        assert!(other.try_find(&sample.path(dir)).is_err(), "cargo was not needed");
+        let other = Ours {
+            cache: fresh,
+            ..no_cargo(sample)
+        };
+        assert!(
+            other.try_find(&sample.path(dir)).is_err(),
+            "cargo was not needed"
+        );
     }
-    assert_eq!(no_cargo(sample).find(&sample.path(dir)), found, "from the cache");
+    assert_eq!(
+        no_cargo(sample).find(&sample.path(dir)),
+        found,
+        "from the cache"
+    );
     assert_eq!(sample.snapshot(), before, "the tree was touched");
     found
 }

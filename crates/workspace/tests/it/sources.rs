@@ -10,7 +10,9 @@ use crate::reference::{Ours, no_cargo};
 fn sample() -> Sample {
     let sample = Sample::new();
     for version in ["1.0.0", "1.2.0", "2.0.0"] {
-        sample.vendor().library("a", version, "[dependencies]\nlong-name = \"1\"");
+        sample
+            .vendor()
+            .library("a", version, "[dependencies]\nlong-name = \"1\"");
     }
     sample.vendor().library("long-name", "1.0.0", "");
     sample
@@ -25,7 +27,8 @@ fn source(
 ) -> Result<CrateSource, SourceError> {
     let requirement = VersionReq::parse(requirement).ok();
     let name = CrateName::new(name);
-    ours.workspaces().source(workspace, &sample.root(), &name, requirement.as_ref())
+    ours.workspaces()
+        .source(workspace, &sample.root(), &name, requirement.as_ref())
 }
 
 /// Puts a crate where cargo unpacks crates of a registry.
@@ -38,14 +41,19 @@ fn unpack(sample: &Sample, folder: &str, krate: &str, mark: &str) {
 #[test]
 fn directories_come_first() {
     let sample = sample();
-    sample.workspace("members = [\"m\"]\nexclude = [\"fork\"]\n[patch.crates-io]\na = { path = \"fork\" }");
+    sample.workspace(
+        "members = [\"m\"]\nexclude = [\"fork\"]\n[patch.crates-io]\na = { path = \"fork\" }",
+    );
     sample.package("m", "m", "0.1.0", "[dependencies]\na = \"1\"");
     sample.package("fork", "a", "1.7.0", "[dependencies]\nlong-name = \"1\"");
     sample.lock();
     let ours = no_cargo(&sample);
     let workspace = ours.find(&sample.root());
     let found = source(&ours, &sample, Some(&workspace), "a", "").unwrap();
-    assert_eq!((found.dir, found.origin), (sample.path("fork"), CrateOrigin::Path));
+    assert_eq!(
+        (found.dir, found.origin),
+        (sample.path("fork"), CrateOrigin::Path)
+    );
     let found = source(&ours, &sample, Some(&workspace), "m", "").unwrap();
     assert_eq!(found.dir, sample.path("m"));
 }
@@ -64,7 +72,9 @@ fn what_cargo_has_unpacked_needs_no_cargo() {
     unpack(&sample, "index.crates.io-0123", "a-1.2.0", "unfinished");
     assert_eq!(on_disk(), None, "half unpacked");
     unpack(&sample, "index.crates.io-0123", "a-1.2.0", ".cargo-ok");
-    let dir = sample.home().join("registry/src/index.crates.io-0123/a-1.2.0");
+    let dir = sample
+        .home()
+        .join("registry/src/index.crates.io-0123/a-1.2.0");
     assert_eq!(on_disk(), Some(dir.clone()));
     let found = source(&ours, &sample, Some(&workspace), "a", "").unwrap();
     assert_eq!((found.dir, found.origin), (dir, CrateOrigin::OnDisk));
@@ -88,9 +98,15 @@ fn the_version_of_the_workspace_unless_another_is_asked_for() {
     ] {
         let found = source(&ours, &sample, within, "a", requirement).unwrap();
         assert_eq!(found.version.to_string(), expected, "{requirement}");
-        assert_eq!(found.dir, sample.vendor().dir().join(format!("a-{expected}")));
+        assert_eq!(
+            found.dir,
+            sample.vendor().dir().join(format!("a-{expected}"))
+        );
     }
     assert_eq!(sample.snapshot(), before);
+    // What was said about a pinned version is remembered.
+    let again = source(&no_cargo(&sample), &sample, Some(&workspace), "a", "").unwrap();
+    assert_eq!(again.origin, CrateOrigin::OnDisk);
 }
 
 #[test]
@@ -107,7 +123,11 @@ fn details_make_vendored_sources_known() {
     sample.lock();
     let ours = Ours::new(&sample);
     let workspace = ours.find(&sample.root());
-    let on_disk = || no_cargo(&sample).workspaces().source_on_disk(&workspace, &workspace.packages[0]);
+    let on_disk = || {
+        no_cargo(&sample)
+            .workspaces()
+            .source_on_disk(&workspace, &workspace.packages[0])
+    };
     assert_eq!(on_disk(), None);
     ours.workspaces().details(&workspace).unwrap();
     assert_eq!(on_disk(), Some(sample.vendor().dir().join("a-1.2.0")));
@@ -119,12 +139,20 @@ fn sources_of_a_git_dependency() {
     let repo = Repo::init(sample.scratch().path("g"));
     sample.package("../../g", "g", "0.4.0", "");
     repo.commit("one");
-    sample.package(".", "one", "0.1.0", &format!("[dependencies]\ng = {{ git = \"{}\" }}", repo.url()));
+    sample.package(
+        ".",
+        "one",
+        "0.1.0",
+        &format!("[dependencies]\ng = {{ git = \"{}\" }}", repo.url()),
+    );
     sample.lock();
     let ours = Ours::new(&sample);
     let workspace = ours.find(&sample.root());
     let found = source(&ours, &sample, Some(&workspace), "g", "").unwrap();
-    assert!(found.dir.starts_with(sample.home().join("git/checkouts")), "{found:?}");
+    assert!(
+        found.dir.starts_with(sample.home().join("git/checkouts")),
+        "{found:?}"
+    );
     let again = source(&no_cargo(&sample), &sample, Some(&workspace), "g", "").unwrap();
     assert_eq!((again.dir, again.origin), (found.dir, CrateOrigin::OnDisk));
 }
@@ -134,7 +162,10 @@ fn what_is_not_there_is_said() {
     let sample = sample();
     let ours = Ours::new(&sample);
     let error = source(&ours, &sample, None, "no-such-crate", "").unwrap_err();
-    assert!(matches!(error, SourceError::NoSuchCrate { .. }), "{error:?}");
+    assert!(
+        matches!(error, SourceError::NoSuchCrate { .. }),
+        "{error:?}"
+    );
     // Nobody knows what the network would have said.
     assert_eq!(error.kind(), ErrorKind::Network);
     assert!(error.hint().unwrap().contains("--offline"));
@@ -144,7 +175,11 @@ fn what_is_not_there_is_said() {
     assert_eq!(error.kind(), ErrorKind::Usage);
     let error = source(&ours, &sample, None, "a", "7").unwrap_err();
     assert_eq!(error.to_string(), "no version of `a` satisfies `^7`");
-    assert!(error.details().unwrap().contains("1.2.0"), "{:?}", error.details());
+    assert!(
+        error.details().unwrap().contains("1.2.0"),
+        "{:?}",
+        error.details()
+    );
     let error = source(&ours, &sample, None, "a\" }\n[x", "").unwrap_err();
     assert!(matches!(error, SourceError::BadName(_)));
 }

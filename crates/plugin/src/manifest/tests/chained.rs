@@ -25,8 +25,8 @@ fn a_chained_plugin_names_exactly_one_crate() {
     error("source = \"widget\"", "`source` must be a table, not a string");
     error("source.cargo = \"*\"", "a chained plugin must name one crate, not `*`");
     error("source.cargo = { name = \"*\" }", "a chained plugin must name one crate, not `*`");
-    let bad = "`a b` is not a crate name: only letters, digits, `-` and `_`";
-    error("source.cargo = { name = \"a b\" }", bad);
+    let bad = "`a/b` is not a crate name: only letters, digits, `-` and `_`";
+    error("source.cargo = { name = \"a/b\" }", bad);
     error("source.cargo = { widget = \"1\" }", "a chained plugin needs the `name` of its crate");
     error(
         "source.cargo = 1",

@@ -150,7 +150,24 @@ fn every_condition_is_explained_with_its_reason() {
             format!("{indent}{} | {holds} | {}", step.condition, step.because)
         })
         .collect();
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    any of | yes | 1 of 2 hold
+      depends-on diesel | no | workspace has no package `diesel`
+      depends-on serde>=1 | yes | workspace has serde 1.0.2
+    not | yes | it does not hold
+      depends-on tokio>=2 | no | workspace has only tokio 1.40.0
+    all of | no | 1 of 3 hold
+      depends-on * | yes | everywhere
+      env(MODE=fast) | no | it has another value
+      env(CI) | no | it is not set
+    shell(false) | no | the command failed
+    path_exists(x) | no | there is no such path
+    workspace-member() | no | the plugin comes from elsewhere
+    picks() | yes | its program named serde 1.0.2
+    agrees() | yes | its program agreed
+    refuses() | no | its program disagreed
+    unknown(y) | no | no plugin defines it
+    "#);
 }
 
 #[test]

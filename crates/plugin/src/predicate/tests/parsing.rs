@@ -157,6 +157,11 @@ fn every_error_says_what_is_wrong_and_what_to_do() {
         ),
         ("crate(serde>=x)", "`>=x` is not a version requirement: unexpected character 'x' while parsing major version number", list),
         ("crate(serde 1.0)", "`1.0` after `serde` is not a version requirement", list),
+        (
+            "crate(a, b)",
+            "`, b` after `a` is not a version requirement",
+            "write each crate as a string of its own: `[\"a\", \"b\"]`",
+        ),
         ("not(env(A), env(B))", "`not(...)` needs exactly one predicate", ""),
         ("not()", "`not(...)` needs exactly one predicate", ""),
         ("any( , )", "`any(...)` needs at least one predicate", ""),

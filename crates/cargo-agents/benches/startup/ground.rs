@@ -1,0 +1,255 @@
+//! What is measured: a workspace, homes with registries of several sizes, and the programs to compare with.
+
+use std::{
+    fmt::Write as _,
+    fs::File,
+    process::Command,
+    time::{Duration, SystemTime},
+};
+
+use agents_testkit::scratch::{Scratch, run};
+use camino::{Utf8Path, Utf8PathBuf};
+
+/// The sizes of the registries, in plugins.
+pub(crate) const SIZES: [usize; 3] = [0, 100, 1000];
+
+/// The subcommand that runs `/bin/true`.
+pub(crate) const DISPATCHED: &str = "do-nothing";
+
+/// A direct dependency of the workspace.
+pub(crate) const KNOWN: &str = "direct-07";
+
+const MEMBERS: usize = 20;
+const DIRECT: usize = 40;
+const TRANSITIVE: usize = 90;
+const VERSION: &str = "1.2.3";
+
+/// One plugin in so many applies to the workspace.
+const APPLIES: usize = 20;
+
+/// Everything that is measured, gone when dropped.
+pub(crate) struct Ground {
+    pub(crate) scratch: Scratch,
+    /// An empty `main`.
+    pub(crate) floor: String,
+    /// Looks at every file that an answer depends on and reads one cache file, and nothing else.
+    pub(crate) unavoidable: String,
+    /// How many packages the lock file has.
+    pub(crate) packages: usize,
+    cargo: Utf8PathBuf,
+}
+
+impl Ground {
+    pub(crate) fn make() -> Self {
+        let scratch = Scratch::new();
+        write_workspace(&scratch);
+        for size in SIZES {
+            write_home(&scratch, size);
+        }
+        let floor = compile(&scratch, "floor", "fn main() {}");
+        let unavoidable = compile(&scratch, "unavoidable", UNAVOIDABLE);
+        // A cargo that is asked and has no answer: the command fails, and the call is on record.
+        let calls = scratch.path("cargo-calls");
+        let cargo = scratch.script("cargo", &format!("echo \"$@\" >> '{calls}'; exit 1"));
+        let packages = MEMBERS + DIRECT + TRANSITIVE;
+        Self { scratch, floor, unavoidable, packages, cargo }
+    }
+
+    /// A command in the workspace, with the home that has a registry of this size.
+    pub(crate) fn command(&self, program: &str, args: &[&str], size: usize) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .current_dir(self.scratch.path("workspace"))
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", self.scratch.path("user"))
+            .env("CARGO_HOME", self.scratch.path("cargo-home"))
+            .env("CARGO_AGENTS_HOME", self.scratch.path(format!("home-{size}")))
+            .env("CARGO_AGENTS_CARGO", &self.cargo);
+        command
+    }
+
+    /// A file with the paths that an answer about this registry depends on.
+    pub(crate) fn inputs(&self, size: usize) -> Utf8PathBuf {
+        let mut paths = vec![self.scratch.path("workspace/Cargo.lock")];
+        let roots = [self.scratch.path("workspace"), self.scratch.path(format!("home-{size}"))];
+        for root in roots {
+            walk(&root, &mut |path| {
+                if matches!(path.file_name(), Some("Cargo.toml" | "SYMPOSIUM.toml")) {
+                    paths.push(path.to_owned());
+                }
+            });
+        }
+        let lines: String = paths.iter().map(|path| format!("{path}\n")).collect();
+        self.scratch.write(format!("inputs-{size}"), lines)
+    }
+
+    /// Makes everything an hour old, so that its time alone tells a change.
+    pub(crate) fn age(&self) {
+        let then = SystemTime::now() - Duration::from_secs(3600);
+        walk(self.scratch.root(), &mut |path| {
+            File::open(path).unwrap().set_modified(then).unwrap();
+        });
+    }
+
+    /// How often the cargo that cannot answer was asked.
+    pub(crate) fn calls_of_cargo(&self) -> usize {
+        let calls = fs_err::read_to_string(self.scratch.path("cargo-calls"));
+        calls.map_or(0, |calls| calls.lines().count())
+    }
+}
+
+/// Everything below a directory, each directory after what is in it.
+fn walk(dir: &Utf8Path, see: &mut impl FnMut(&Utf8Path)) {
+    for entry in dir.read_dir_utf8().unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            walk(entry.path(), see);
+        } else {
+            see(entry.path());
+        }
+    }
+    see(dir);
+}
+
+const UNAVOIDABLE: &str = r#"
+fn main() {
+    let inputs = std::env::args().nth(1).unwrap();
+    let inputs = std::fs::read_to_string(inputs).unwrap();
+    let there = inputs.lines().filter(|path| std::fs::metadata(path).is_ok()).count();
+    println!("{there}");
+}
+"#;
+
+fn compile(scratch: &Scratch, name: &str, text: &str) -> String {
+    let source = scratch.write(format!("{name}.rs"), text);
+    let program = scratch.path(name);
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    run(Command::new(rustc).args([
+        "--edition=2024",
+        "-O",
+        "-o",
+        program.as_str(),
+        source.as_str(),
+    ]));
+    program.into_string()
+}
+
+fn member(at: usize) -> String {
+    format!("member-{at:02}")
+}
+
+fn direct(at: usize) -> String {
+    format!("direct-{at:02}")
+}
+
+fn transitive(at: usize) -> String {
+    format!("transitive-{at:02}")
+}
+
+/// The direct dependencies of a member.
+fn needs(at: usize) -> impl Iterator<Item = usize> {
+    let mut all: Vec<usize> = (0..6).map(|step| (at * 2 + step * 7) % DIRECT).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into_iter()
+}
+
+fn write_workspace(scratch: &Scratch) {
+    scratch
+        .write("workspace/Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n");
+    let mut lock = "# This file is automatically @generated by Cargo.\n\
+                    # It is not intended for manual editing.\nversion = 4\n"
+        .to_owned();
+    for at in 0..DIRECT {
+        let edges = [transitive(at), transitive(at + DIRECT)];
+        add_crate(scratch, &mut lock, &direct(at), &edges);
+    }
+    for at in 0..MEMBERS {
+        let name = member(at);
+        let mut manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n"
+        );
+        let mut edges: Vec<String> = needs(at).map(direct).collect();
+        for edge in &edges {
+            writeln!(manifest, "{edge} = \"1.2\"").unwrap();
+        }
+        if at > 0 {
+            writeln!(manifest, "{0} = {{ path = \"../{0}\" }}", member(at - 1)).unwrap();
+            edges.push(member(at - 1));
+        }
+        scratch.write(format!("workspace/crates/{name}/Cargo.toml"), manifest);
+        scratch.write(format!("workspace/crates/{name}/src/lib.rs"), "");
+        add_package(&mut lock, &name, "0.1.0", "", &edges);
+    }
+    for at in 0..TRANSITIVE {
+        let edges: Vec<String> = (at + 1..TRANSITIVE).step_by(30).map(transitive).collect();
+        add_crate(scratch, &mut lock, &transitive(at), &edges);
+    }
+    scratch.write("workspace/Cargo.lock", lock);
+}
+
+/// A crate of crates.io, locked and unpacked.
+fn add_crate(scratch: &Scratch, lock: &mut String, name: &str, edges: &[String]) {
+    let source = format!(
+        "source = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"{}\"\n",
+        "0".repeat(64)
+    );
+    add_package(lock, name, VERSION, &source, edges);
+    let dir = format!("cargo-home/registry/src/index.crates.io-1949cf8c6b5b557f/{name}-{VERSION}");
+    let manifest = format!("[package]\nname = \"{name}\"\nversion = \"{VERSION}\"\n");
+    scratch.write(format!("{dir}/Cargo.toml"), manifest);
+    scratch.write(format!("{dir}/src/lib.rs"), "");
+    scratch.write(format!("{dir}/.cargo-ok"), "{\"v\":1}");
+}
+
+fn add_package(lock: &mut String, name: &str, version: &str, source: &str, edges: &[String]) {
+    write!(lock, "\n[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{source}").unwrap();
+    if !edges.is_empty() {
+        let edges: String = edges.iter().map(|edge| format!(" \"{edge}\",\n")).collect();
+        write!(lock, "dependencies = [\n{edges}]\n").unwrap();
+    }
+}
+
+fn write_home(scratch: &Scratch, size: usize) {
+    let home = format!("home-{size}");
+    scratch.write(
+        format!("{home}/config.toml"),
+        "[defaults]\nsymposium-recommendations = false\n\n\
+         [[registry]]\nname = \"bench\"\npath = \"registry\"\n",
+    );
+    scratch.write(
+        format!("{home}/registry/{DISPATCHED}/SYMPOSIUM.toml"),
+        format!(
+            "name = \"{DISPATCHED}\"\ncrates = [\"*\"]\n\n[subcommand.{DISPATCHED}]\n\
+             description = \"Do nothing\"\ncommand = {{ executable = \"/bin/true\" }}\n"
+        ),
+    );
+    for at in 0..size {
+        let dir = format!("{home}/registry/plugin-{at:04}");
+        scratch.write(format!("{dir}/SYMPOSIUM.toml"), manifest(at));
+        scratch.write(
+            format!("{dir}/skills/plugin-{at:04}/SKILL.md"),
+            format!("---\nname: plugin-{at:04}\ndescription: How to do {at}\n---\nDo it.\n"),
+        );
+    }
+}
+
+/// A plugin gated on one to three crates, with one subcommand, one installation and one group of skills.
+fn manifest(at: usize) -> String {
+    let applies = at.is_multiple_of(APPLIES);
+    let mut crates = vec![match applies {
+        true => format!("\"{}>=1.0\"", direct(at / APPLIES % DIRECT)),
+        false => format!("\"elsewhere-{at:04}\""),
+    }];
+    crates.extend((0..at % 3).map(|more| format!("\"elsewhere-{at:04}-{more}>=0.{more}\"")));
+    format!(
+        "name = \"plugin-{at:04}\"\ncrates = [{crates}]\n\n\
+         [[installations]]\nname = \"tool\"\nsource = \"cargo\"\ncrate = \"tool-{at:04}\"\n\n\
+         [subcommand.run-{at:04}]\ndescription = \"Run what plugin {at:04} brings along\"\n\
+         command = \"tool\"\n\n\
+         [[skills]]\nsource.path = \"skills\"\n",
+        crates = crates.join(", ")
+    )
+}

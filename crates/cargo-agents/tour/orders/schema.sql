@@ -1,0 +1,2 @@
+CREATE TABLE customers (id INTEGER, name TEXT);
+CREATE TABLE orders (id INTEGER, customer INTEGER, total INTEGER);
