@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use agents_plugin::manifest::Audience;
 use camino::Utf8PathBuf;
-use clap::{Args as _, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
 #[derive(Debug, Parser)]
@@ -179,14 +179,18 @@ pub(crate) fn without_cargo(mut argv: Vec<OsString>) -> Vec<OsString> {
     argv
 }
 
-/// The flags of a command line that cannot be understood as a whole.
+/// How to talk about a command line that cannot be understood as a whole: what was clearly typed counts.
 pub(crate) fn flags_of(argv: &[OsString]) -> Flags {
-    let command = Flags::augment_args(clap::Command::new("flags"))
-        .disable_help_flag(true)
-        .ignore_errors(true)
-        .allow_external_subcommands(true);
-    let matches = command.try_get_matches_from(argv);
-    matches.ok().and_then(|it| clap::FromArgMatches::from_arg_matches(&it).ok()).unwrap_or_default()
+    let words: Vec<&str> = argv.iter().filter_map(|word| word.to_str()).collect();
+    let has = |flag: &str| words.contains(&flag);
+    let color =
+        words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--color") {
+            Some("") => words.get(at + 1).copied(),
+            Some(value) => value.strip_prefix('='),
+            None => None,
+        });
+    let color = color.and_then(|when| ColorWhen::from_str(when, false).ok()).unwrap_or_default();
+    Flags { json: has("--json"), quiet: has("-q") || has("--quiet"), color, ..Flags::default() }
 }
 
 /// The whole grammar, ready to render help.
@@ -222,8 +226,8 @@ mod tests {
 
     #[test]
     fn flags_survive_a_command_line_that_does_not_parse() {
-        let argv = ["cargo-agents", "--json", "plugin", "nonsense", "--color", "never"];
+        let argv = ["cargo-agents", "--json", "--nonsense", "--color", "never"];
         let flags = flags_of(&argv.map(OsString::from));
-        assert!(flags.json);
+        assert_eq!((flags.json, flags.quiet, flags.color), (true, false, ColorWhen::Never));
     }
 }

@@ -17,6 +17,8 @@ mod failure;
 mod help;
 mod here;
 mod output;
+#[cfg(test)]
+mod schemas;
 mod settings;
 
 use std::{ffi::OsString, process::ExitCode};

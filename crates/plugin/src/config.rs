@@ -129,29 +129,29 @@ impl Config {
         let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
         let document = Document::parse(file.to_owned(), text)
             .map_err(|finding| invalid(vec![*finding]))?;
-        let (mut registries, enablement) = {
+        let (registries, enablement) = {
             let root = document.root();
             for key in NOT_OURS {
                 root.get(key);
             }
             let mut registries = default_registries(&root, dirs);
             let tables = root.tables("registry").into_iter().chain(root.tables("plugin-source"));
-            registries.extend(tables.filter_map(|table| decode_registry(&table, dirs)));
+            for table in tables {
+                let Some(spec) = decode_registry(&table, dirs) else { continue };
+                if registries.iter().any(|earlier| earlier.name == spec.name) {
+                    let name = &spec.name;
+                    table.report(Finding::error(format!("two registries have the name `{name}`")));
+                }
+                registries.push(spec);
+            }
             let enablement = decode_enablement(&root);
             root.warn_unknown();
             (registries, enablement)
         };
-        let mut findings = document.into_findings();
-        for index in 0..registries.len() {
-            let name = registries[index].name.clone();
-            if registries[..index].iter().any(|earlier| earlier.name == name) {
-                findings.push(Finding::error(format!("two registries have the name `{name}`")));
-            }
-        }
+        let findings = document.into_findings();
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(invalid(findings));
         }
-        registries.shrink_to_fit();
         Ok(Self { registries, enablement, findings })
     }
 }
@@ -248,10 +248,7 @@ impl Enablement {
     /// Whether `[plugins] use` names it, everywhere or for this workspace.
     #[must_use]
     pub fn is_used(&self, name: &str, workspace: Option<&Utf8Path>) -> bool {
-        self.used.iter().filter(|entry| same(&entry.name, name)).any(|entry| {
-            let Some(only) = &entry.workspace else { return true };
-            workspace.is_some_and(|root| canonical(root) == *only)
-        })
+        self.used.iter().any(|entry| same(&entry.name, name) && entry.counts_in(workspace))
     }
 
     /// Whether `[plugins] auto-enable` names it.
@@ -262,8 +259,15 @@ impl Enablement {
 
     /// The names in `[plugins] use` that count in this workspace.
     pub fn used_names<'e>(&'e self, workspace: Option<&'e Utf8Path>) -> impl Iterator<Item = &'e str> {
-        let names = self.used.iter().map(|entry| entry.name.as_str());
-        names.filter(move |name| self.is_used(name, workspace))
+        let uses = self.used.iter().filter(move |entry| entry.counts_in(workspace));
+        uses.map(|entry| entry.name.as_str())
+    }
+}
+
+impl Use {
+    fn counts_in(&self, workspace: Option<&Utf8Path>) -> bool {
+        let Some(only) = &self.workspace else { return true };
+        workspace.is_some_and(|root| canonical(root) == *only)
     }
 }
 

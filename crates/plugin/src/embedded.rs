@@ -14,7 +14,7 @@ use crate::{
     },
     plugin::{Origin, Plugin},
     predicate::{Gate, Predicate},
-    scan::{Invalid, Scan},
+    scan::{Invalid, Scan, unreadable},
     skill::SKILL_FILE,
 };
 
@@ -43,14 +43,14 @@ pub fn look_into(
 ) {
     let mut layers = Vec::new();
     let cargo_toml = dir.join("Cargo.toml");
-    if let Ok(Some(text)) = inputs.read(&cargo_toml)
-        && let Some(parsed) = parse_crate_metadata(&cargo_toml, &text, crate_name)
-    {
-        layers.push((cargo_toml, parsed));
-    }
+    let metadata = read(&cargo_toml, inputs, scan)
+        .and_then(|text| parse_crate_metadata(&cargo_toml, &text, crate_name));
+    let named = metadata.as_ref().and_then(|parsed| Some(parsed.manifest.as_ref()?.name.clone()));
+    layers.extend(metadata.map(|parsed| (cargo_toml, parsed)));
     let own = dir.join(MANIFEST_FILE);
-    if let Ok(Some(text)) = inputs.read(&own) {
-        let parsed = parse_manifest(&own, &text, Manner::Embedded, Some(crate_name));
+    if let Some(text) = read(&own, inputs, scan) {
+        let name = named.as_ref().map_or(crate_name, PluginName::as_str);
+        let parsed = parse_manifest(&own, &text, Manner::Embedded, Some(name));
         layers.push((own, parsed));
     }
     let (mut manifest, file) = join_layers(layers, scan);
@@ -63,6 +63,14 @@ pub fn look_into(
     merged.skills.extend(defaults);
     let file = file.unwrap_or_else(|| dir.join(MANIFEST_FILE));
     scan.plugins.push(Plugin::new(merged, origin, &file));
+}
+
+fn read(file: &Utf8Path, inputs: &mut Inputs, scan: &mut Scan) -> Option<String> {
+    inputs.read(file).unwrap_or_else(|error| {
+        let findings = vec![unreadable(file, &error)];
+        scan.invalid.push(Invalid { file: file.to_owned(), findings });
+        None
+    })
 }
 
 /// A layer that is wrong is left out and reported; the others stand.
@@ -123,3 +131,6 @@ fn holds_skills(dir: &Utf8Path, inputs: &mut Inputs) -> bool {
         .chain(names.iter().map(|name| dir.join(name).join(SKILL_FILE)));
     files.any(|file| inputs.exists(&file))
 }
+
+#[cfg(test)]
+mod tests;

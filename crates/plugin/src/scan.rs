@@ -154,6 +154,9 @@ impl Walk<'_> {
     }
 }
 
-fn unreadable(path: &Utf8Path, error: &io::Error) -> Finding {
+pub(crate) fn unreadable(path: &Utf8Path, error: &io::Error) -> Finding {
     Finding::error(format!("cannot be read: {error}")).at(Place::file(path))
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,8 +10,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     manifest::{
-        Manifest, SkillSource,
-        parse::{Parsed, parse_crate_metadata},
+        MANIFEST_FILE, Manifest, Manner, SkillSource,
+        parse::{Parsed, parse_crate_metadata, parse_manifest},
     },
     plugin::{Origin, Plugin, Waking},
     scan::{manifest_in, parse_entry, scan},
@@ -64,13 +64,20 @@ fn validate_file(file: &Utf8Path, text: &str) -> Vec<Checked> {
         };
         return vec![Checked { file: file.to_owned(), kind: Kind::Plugin, findings, manifest }];
     }
-    let Parsed { manifest, findings } = parse_entry(file, text);
+    let dir = file.parent().unwrap_or(Utf8Path::new("."));
+    let embedded = file.file_name() == Some(MANIFEST_FILE) && dir.join("Cargo.toml").is_file();
+    let Parsed { manifest, findings } = if embedded {
+        parse_manifest(file, text, Manner::Embedded, Some("crate"))
+    } else {
+        parse_entry(file, text)
+    };
+    let origin = if embedded { Origin::Member(String::new()) } else { Origin::Registry(String::new()) };
     let kind = match file.file_name() {
         Some(SKILL_FILE) => Kind::Skill,
         _ => Kind::Plugin,
     };
     let mut checked = Checked { file: file.to_owned(), kind, findings, manifest };
-    let inner = checked.manifest.as_ref().map(|manifest| check_inside(manifest, file));
+    let inner = checked.manifest.as_ref().map(|manifest| check_inside(manifest, file, origin));
     let (findings, mut skills) = inner.unwrap_or_default();
     checked.findings.extend(findings);
     skills.retain(|skill| skill.file != file);
@@ -102,10 +109,14 @@ fn validate_directory(dir: &Utf8Path) -> std::io::Result<Vec<Checked>> {
 }
 
 /// What is wrong with a sound manifest once one looks around it.
-fn check_inside(manifest: &Manifest, file: &Utf8Path) -> (Vec<Finding>, Vec<Checked>) {
+fn check_inside(
+    manifest: &Manifest,
+    file: &Utf8Path,
+    origin: Origin,
+) -> (Vec<Finding>, Vec<Checked>) {
     let mut findings = Vec::new();
     let dir = file.parent().unwrap_or(Utf8Path::new("."));
-    let plugin = Plugin::new(manifest, Origin::Registry(String::new()), file);
+    let plugin = Plugin::new(manifest, origin, file);
     if plugin.waking == Waking::WhenUsed {
         findings.push(
             Finding::warning("it names no crate, so it sleeps until `[plugins] use` names it")
@@ -161,3 +172,6 @@ fn compare(all: &mut [Checked]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

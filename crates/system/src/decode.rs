@@ -278,8 +278,10 @@ impl<'d> Table<'d> {
                 Some(label) => Finding::new(severity, message).label(label),
                 None => {
                     let allowed: Vec<&str> = asked.iter().copied().collect();
-                    Finding::new(severity, message)
-                        .hint(format!("allowed here: {}", quoted_list(&allowed, "and")))
+                    Finding::new(severity, message).hint(match allowed.as_slice() {
+                        [] => "no keys are allowed here".to_owned(),
+                        keys => format!("allowed here: {}", quoted_list(keys, "and")),
+                    })
                 }
             };
             key.report(finding);
@@ -414,3 +416,6 @@ fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Op
     let near = nearest(typed, known);
     (!near.is_empty()).then(|| format!("did you mean {}?", quoted_list(&near, "or")))
 }
+
+#[cfg(test)]
+mod tests;

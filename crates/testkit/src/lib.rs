@@ -6,6 +6,7 @@
 //! | [`scratch`] | a directory that is gone when the test ends |
 //! | [`sample`] | Rust workspaces written from a short description |
 //! | [`vendor`] | crates that cargo finds without a network, in place of crates.io |
+//! | [`pages`] | generated pages that are checked in |
 //! | [`repo`] | git repositories to clone by `file://` |
 
 #![allow(
@@ -17,6 +18,7 @@
     reason = "test support: a failure here is a failed test"
 )]
 
+pub mod pages;
 pub mod repo;
 pub mod sample;
 pub mod scratch;

@@ -85,19 +85,12 @@ impl Sample {
 
     /// A root manifest without a package; `table` is what stands in `[workspace]` and after it.
     pub fn workspace(&self, table: &str) -> Utf8PathBuf {
-        self.write(
-            "Cargo.toml",
-            &format!("[workspace]\nresolver = \"2\"\n{table}\n"),
-        )
+        self.write("Cargo.toml", &format!("[workspace]\nresolver = \"2\"\n{table}\n"))
     }
 
     /// A library package in `dir`; `rest` follows `[package]` in its manifest.
     pub fn package(&self, dir: &str, name: &str, version: &str, rest: &str) -> Utf8PathBuf {
-        let dir = if dir == "." {
-            String::new()
-        } else {
-            format!("{dir}/")
-        };
+        let dir = if dir == "." { String::new() } else { format!("{dir}/") };
         self.write(&format!("{dir}src/lib.rs"), "");
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"{version}\"\nedition = \"2021\"\n{rest}\n"
@@ -134,10 +127,7 @@ impl Sample {
     pub fn age(&self) -> &Self {
         let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
         for (path, _, _) in self.snapshot() {
-            std::fs::File::open(&path)
-                .unwrap()
-                .set_modified(long_ago)
-                .unwrap();
+            std::fs::File::open(&path).unwrap().set_modified(long_ago).unwrap();
         }
         self
     }
@@ -149,17 +139,9 @@ impl Sample {
         let mut open = vec![self.tree()];
         while let Some(path) = open.pop() {
             let data = fs_err::symlink_metadata(&path).unwrap();
-            let content = if data.is_file() {
-                fs_err::read(&path).unwrap()
-            } else {
-                Vec::new()
-            };
+            let content = if data.is_file() { fs_err::read(&path).unwrap() } else { Vec::new() };
             if data.is_dir() {
-                open.extend(
-                    path.read_dir_utf8()
-                        .unwrap()
-                        .map(|entry| entry.unwrap().into_path()),
-                );
+                open.extend(path.read_dir_utf8().unwrap().map(|entry| entry.unwrap().into_path()));
             }
             out.push((path, data.modified().unwrap(), content));
         }

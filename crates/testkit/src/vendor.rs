@@ -36,12 +36,7 @@ impl Vendor {
 
     /// A program that runs `body` as its `main`.
     pub fn program(&self, name: &str, version: &str, body: &str) -> Utf8PathBuf {
-        self.krate(
-            name,
-            version,
-            "",
-            &[("src/main.rs", &format!("fn main() {{ {body} }}\n"))],
-        )
+        self.krate(name, version, "", &[("src/main.rs", &format!("fn main() {{ {body} }}\n"))])
     }
 
     /// A crate with these files; `rest` follows `[package]` in its manifest.
@@ -89,9 +84,7 @@ pub fn cargo(home: &Utf8Path) -> Command {
     let mut command = Command::new(cargo_program());
     command.env("CARGO_HOME", home);
     // Set by the cargo that runs the tests, and not what a user would have.
-    command
-        .env_remove("CARGO_TARGET_DIR")
-        .env_remove("CARGO_MANIFEST_DIR");
+    command.env_remove("CARGO_TARGET_DIR").env_remove("CARGO_MANIFEST_DIR");
     command
 }
 

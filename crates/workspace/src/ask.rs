@@ -51,10 +51,7 @@ impl Workspaces<'_> {
         };
         if !stale && lock.is_some() {
             match self.metadata(&here.dir, &here.cwd, None) {
-                Err(CargoError::Failed {
-                    reason: Reason::Locked,
-                    ..
-                }) => {}
+                Err(CargoError::Failed { reason: Reason::Locked, .. }) => {}
                 found => {
                     let found = found?;
                     asking.read_all(&found)?;
@@ -108,15 +105,8 @@ impl Workspaces<'_> {
     /// already, exactly as a build would, and downloads no crate.
     fn update(&self, here: &Here, mirror: &Mirror) -> Result<String, WorkspaceError> {
         let manifest = mirror.manifest(&here.dir);
-        let args = [
-            "update",
-            "--workspace",
-            "--manifest-path",
-            manifest.as_str(),
-        ];
-        let updated = self
-            .cargo
-            .ask(&args, &here.cwd, metadata::ABOUT, self.progress);
+        let args = ["update", "--workspace", "--manifest-path", manifest.as_str()];
+        let updated = self.cargo.ask(&args, &here.cwd, metadata::ABOUT, self.progress);
         updated.map_err(|error| in_real_words(error, mirror))?;
         fs_err::read_to_string(mirror.lock()).map_err(|source| WorkspaceError::Read { source })
     }
@@ -130,9 +120,7 @@ impl Workspaces<'_> {
         let manifest = here.dir.join(MANIFEST);
         let args = ["locate-project", "--workspace", "--message-format=plain"];
         let args = [&args[..], &["--manifest-path", manifest.as_str()]].concat();
-        let said = self
-            .cargo
-            .ask(&args, &here.cwd, metadata::ABOUT, self.progress)?;
+        let said = self.cargo.ask(&args, &here.cwd, metadata::ABOUT, self.progress)?;
         let root = Utf8PathBuf::from(said.stdout_text().trim());
         Ok(root.parent().unwrap_or(&here.dir).to_owned())
     }
@@ -182,26 +170,16 @@ impl Asking<'_> {
 
 impl From<Metadata> for Graph {
     fn from(found: Metadata) -> Self {
-        Self {
-            root: found.root,
-            members: found.members,
-            packages: found.direct,
-        }
+        Self { root: found.root, members: found.members, packages: found.direct }
     }
 }
 
 /// Nobody should read paths of a mirror that is gone.
 fn in_real_words(error: CargoError, mirror: &Mirror) -> CargoError {
     match error {
-        CargoError::Failed {
-            about,
-            said,
-            reason,
-        } => CargoError::Failed {
-            about,
-            said: mirror.real_text(&said),
-            reason,
-        },
+        CargoError::Failed { about, said, reason } => {
+            CargoError::Failed { about, said: mirror.real_text(&said), reason }
+        }
         other => other,
     }
 }

@@ -46,38 +46,23 @@ impl Cargo {
     pub fn from_env(network: Network) -> Self {
         let named = [env::AGENTS_CARGO, env::SYMPOSIUM_CARGO, env::CARGO];
         let program = named.into_iter().find_map(Variable::get);
-        let offline = env::CARGO_NET_OFFLINE
-            .text()
-            .is_some_and(|value| value == "true");
+        let offline = env::CARGO_NET_OFFLINE.text().is_some_and(|value| value == "true");
         let network = if offline { Network::Offline } else { network };
         let home = dirs::cargo_home().ok();
-        Self {
-            program: program.unwrap_or_else(|| "cargo".into()),
-            home,
-            network,
-            env: Vec::new(),
-        }
+        Self { program: program.unwrap_or_else(|| "cargo".into()), home, network, env: Vec::new() }
     }
 
     /// This program, with the home directory that the environment names.
     #[must_use]
     pub fn at(program: impl Into<OsString>, network: Network) -> Self {
         let home = dirs::cargo_home().ok();
-        Self {
-            program: program.into(),
-            home,
-            network,
-            env: Vec::new(),
-        }
+        Self { program: program.into(), home, network, env: Vec::new() }
     }
 
     /// With this `CARGO_HOME`.
     #[must_use]
     pub fn with_home(self, home: &Utf8Path) -> Self {
-        Self {
-            home: Some(home.to_owned()),
-            ..self.with_env("CARGO_HOME", home.as_str())
-        }
+        Self { home: Some(home.to_owned()), ..self.with_env("CARGO_HOME", home.as_str()) }
     }
 
     /// With this variable set for every call.
@@ -114,11 +99,7 @@ impl Cargo {
         for (name, value) in &self.env {
             call = call.env(name, value);
         }
-        if network == Network::Offline {
-            call.arg("--offline")
-        } else {
-            call
-        }
+        if network == Network::Offline { call.arg("--offline") } else { call }
     }
 
     /// Runs it to a successful end. Without a network it may still know the answer, so a run that fails
@@ -135,28 +116,21 @@ impl Cargo {
             progress.begin(format!("asking cargo about {about}"));
             let ended = call.capture_watched(|line| progress.tick(line));
             progress.end();
-            let captured = ended.map_err(|source| CargoError::Process {
-                about: about.to_owned(),
-                source,
-            })?;
+            let captured =
+                ended.map_err(|source| CargoError::Process { about: about.to_owned(), source })?;
             if captured.status.success() {
                 return Ok(captured);
             }
             let said = captured.said();
             let reason = Reason::of(&said);
-            Err(CargoError::Failed {
-                about: about.to_owned(),
-                said,
-                reason,
-            })
+            Err(CargoError::Failed { about: about.to_owned(), said, reason })
         };
         match run(self.network) {
-            Err(
-                error @ CargoError::Failed {
-                    reason: Reason::Network,
-                    ..
-                },
-            ) if self.network == Network::Allowed => run(Network::Offline).map_err(|_| error),
+            Err(error @ CargoError::Failed { reason: Reason::Network, .. })
+                if self.network == Network::Allowed =>
+            {
+                run(Network::Offline).map_err(|_| error)
+            }
             ended => ended,
         }
     }

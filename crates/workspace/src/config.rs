@@ -133,9 +133,5 @@ pub(crate) const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates
 
 /// How lock files spell the registry with this index.
 pub(crate) fn registry_id(index: &str) -> String {
-    if index.starts_with("sparse+") {
-        index.to_owned()
-    } else {
-        format!("registry+{index}")
-    }
+    if index.starts_with("sparse+") { index.to_owned() } else { format!("registry+{index}") }
 }

@@ -39,14 +39,10 @@ pub(crate) fn direct_dependencies(
     files: &mut Files<'_>,
 ) -> Result<BTreeSet<Package>, Undecided> {
     if root.is_exotic() || members.values().any(|member| member.is_exotic()) {
-        return Err(Undecided::AskCargo(
-            "something old or unstable in a manifest",
-        ));
+        return Err(Undecided::AskCargo("something old or unstable in a manifest"));
     }
     if config.exotic {
-        return Err(Undecided::AskCargo(
-            "packages replaced by cargo's configuration",
-        ));
+        return Err(Undecided::AskCargo("packages replaced by cargo's configuration"));
     }
     if lock.packages.iter().any(|package| package.replaced) {
         return Err(Undecided::AskCargo("a replaced package in the lock file"));
@@ -70,14 +66,9 @@ pub(crate) fn direct_dependencies(
             decision.visit(&dir)?;
         }
     }
-    let directories = lock
-        .packages
-        .iter()
-        .filter(|package| package.source.is_none());
+    let directories = lock.packages.iter().filter(|package| package.source.is_none());
     if directories.count() != decision.accounted.len() {
-        return Err(Undecided::Stale(
-            "a directory in the lock file that nothing asks for",
-        ));
+        return Err(Undecided::Stale("a directory in the lock file that nothing asks for"));
     }
     Ok(decision.found)
 }
@@ -111,9 +102,7 @@ impl<'l, 'a: 'l> Decision<'_, '_, 'l, 'a> {
     fn visit(&mut self, dir: &Utf8Path) -> Result<(), Undecided> {
         let manifest = self.files.expect_manifest(dir)?;
         if manifest.is_exotic() {
-            return Err(Undecided::AskCargo(
-                "something old or unstable in a manifest",
-            ));
+            return Err(Undecided::AskCargo("something old or unstable in a manifest"));
         }
         let is_member = self.members.contains_key(dir);
         let root = self.root_for(dir)?;
@@ -141,14 +130,11 @@ impl<'l, 'a: 'l> Decision<'_, '_, 'l, 'a> {
                 if wanted.optional && !is_member {
                     continue;
                 }
-                return Err(Undecided::Stale(
-                    "a dependency that is not in the lock file",
-                ));
+                return Err(Undecided::Stale("a dependency that is not in the lock file"));
             };
             used[at] = true;
             if is_member {
-                self.found
-                    .insert(package(self.lock, edges[at], dir.as_deref())?);
+                self.found.insert(package(self.lock, edges[at], dir.as_deref())?);
             }
             self.open.extend(dir);
         }
@@ -188,9 +174,8 @@ impl<'l, 'a: 'l> Decision<'_, '_, 'l, 'a> {
             if let Some(patch) = patches.iter().find(is_it) {
                 return Some((at, patch.dir.clone(), true));
             }
-            let version_agrees = own_version
-                .as_ref()
-                .is_none_or(|own| own.as_deref() == Some(edge.version));
+            let version_agrees =
+                own_version.as_ref().is_none_or(|own| own.as_deref() == Some(edge.version));
             let dir = match &wanted.origin {
                 Origin::Path(dir) => Some(dir.clone()),
                 Origin::Git(..) | Origin::Registry(_) => None,
@@ -199,9 +184,7 @@ impl<'l, 'a: 'l> Decision<'_, '_, 'l, 'a> {
         });
         let first = fitting.next();
         if fitting.next().is_some() {
-            return Err(Undecided::AskCargo(
-                "a dependency that two locked packages satisfy",
-            ));
+            return Err(Undecided::AskCargo("a dependency that two locked packages satisfy"));
         }
         match first {
             Some((_, _, false)) if !patches.is_empty() => {
@@ -221,10 +204,7 @@ impl<'l, 'a: 'l> Decision<'_, '_, 'l, 'a> {
             } else {
                 let id = self.config.registry_id(target);
                 let id = id.ok_or(Undecided::AskCargo("a patch of an unknown registry"))?;
-                Origin::Registry(id)
-                    .address()
-                    .unwrap_or_default()
-                    .to_owned()
+                Origin::Registry(id).address().unwrap_or_default().to_owned()
             };
             for (key, dependency) in table {
                 let wanted = Wanted::new(self.root, self.root, self.config, key, dependency)?;
@@ -233,17 +213,14 @@ impl<'l, 'a: 'l> Decision<'_, '_, 'l, 'a> {
                         return Err(Undecided::AskCargo("a patch by a registry"));
                     }
                     Origin::Git(..) => (None, None),
-                    Origin::Path(dir) => (
-                        Some(dir.clone()),
-                        self.version_in(dir, &wanted.name, false)?,
-                    ),
+                    Origin::Path(dir) => {
+                        (Some(dir.clone()), self.version_in(dir, &wanted.name, false)?)
+                    }
                 };
                 let is_it = |locked: &&Locked<'a>| {
                     locked.name == wanted.name
                         && wanted.origin.agrees(locked)
-                        && version
-                            .as_deref()
-                            .is_none_or(|version| version == locked.version)
+                        && version.as_deref().is_none_or(|version| version == locked.version)
                 };
                 let used = lock.packages.iter().find(is_it);
                 if used.is_some() {
@@ -251,12 +228,7 @@ impl<'l, 'a: 'l> Decision<'_, '_, 'l, 'a> {
                 }
                 let locked = used.or_else(|| lock.unused.iter().find(is_it));
                 let locked = locked.ok_or(Undecided::Stale("a patch that is not locked"))?;
-                patches.push(Patch {
-                    name: wanted.name,
-                    replaces: replaces.clone(),
-                    dir,
-                    locked,
-                });
+                patches.push(Patch { name: wanted.name, replaces: replaces.clone(), dir, locked });
             }
         }
         Ok(patches)
@@ -277,9 +249,7 @@ impl<'l, 'a: 'l> Decision<'_, '_, 'l, 'a> {
         let root = self.root_for(dir)?;
         let (found, version) = identity(&manifest, root.as_deref().unwrap_or(self.root))?;
         if found != name {
-            return Err(Undecided::AskCargo(
-                "a directory that holds another package",
-            ));
+            return Err(Undecided::AskCargo("a directory that holds another package"));
         }
         Ok(Some(version))
     }
@@ -301,9 +271,7 @@ pub(crate) fn identity(
     let package = manifest.text.package.as_ref();
     let package = package.ok_or(Undecided::AskCargo("a dependency that is not a package"))?;
     let version = manifest.version(root);
-    let version = version.ok_or(Undecided::AskCargo(
-        "a version that is not there to inherit",
-    ))?;
+    let version = version.ok_or(Undecided::AskCargo("a version that is not there to inherit"))?;
     Ok((package.name.clone(), version.to_owned()))
 }
 
@@ -315,18 +283,12 @@ fn package(
     let version = Version::parse(locked.version);
     let version = version.map_err(|_| Undecided::AskCargo("a version that is none"))?;
     let source = match (locked.source, dir) {
-        (None, Some(dir)) => PackageSource::Path {
-            dir: dir.to_owned(),
-        },
+        (None, Some(dir)) => PackageSource::Path { dir: dir.to_owned() },
         (Some(id), None) => PackageSource::parse(&lock.plain_source(id))
             .ok_or(Undecided::AskCargo("a source of an unknown kind"))?,
         _ => return Err(Undecided::AskCargo("a directory with a source")),
     };
-    Ok(Package {
-        name: CrateName::new(locked.name),
-        version,
-        source,
-    })
+    Ok(Package { name: CrateName::new(locked.name), version, source })
 }
 
 impl PackageSource {

@@ -123,27 +123,17 @@ impl Reason {
             "[7] ",
             "[28] ",
         ];
-        if has(&network) {
-            Self::Network
-        } else {
-            Self::Other
-        }
+        if has(&network) { Self::Network } else { Self::Other }
     }
 }
 
 /// Cargo says so when it was offline, even if something else may be the reason.
 fn was_offline(said: &str) -> bool {
-    ["--offline", "offline mode"]
-        .iter()
-        .any(|needle| said.contains(needle))
+    ["--offline", "offline mode"].iter().any(|needle| said.contains(needle))
 }
 
 fn offline_words(said: &str) -> &'static str {
-    if was_offline(said) {
-        " among those that cargo has without a network"
-    } else {
-        ""
-    }
+    if was_offline(said) { " among those that cargo has without a network" } else { "" }
 }
 
 const WITHOUT_OFFLINE: &str = "run once without `--offline`, or run `cargo fetch` first";
@@ -179,14 +169,8 @@ impl Explain for WorkspaceError {
 impl Explain for CargoError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Process {
-                source: ProcessError::Interrupted,
-                ..
-            } => ErrorKind::Cancelled,
-            Self::Failed {
-                reason: Reason::Network,
-                ..
-            } => ErrorKind::Network,
+            Self::Process { source: ProcessError::Interrupted, .. } => ErrorKind::Cancelled,
+            Self::Failed { reason: Reason::Network, .. } => ErrorKind::Network,
             Self::Failed { said, .. } if was_offline(said) => ErrorKind::Network,
             Self::Failed { .. } => ErrorKind::Usage,
             Self::Process { .. } | Self::Answer { .. } | Self::Scratch { .. } => ErrorKind::Failure,
@@ -194,14 +178,12 @@ impl Explain for CargoError {
     }
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Process {
-                source: ProcessError::NotFound { .. },
-                ..
-            } => "install Rust, or set `CARGO_AGENTS_CARGO` to your cargo",
-            Self::Failed {
-                reason: Reason::Network,
-                ..
-            } => "check the network, or run `cargo fetch` where there is one",
+            Self::Process { source: ProcessError::NotFound { .. }, .. } => {
+                "install Rust, or set `CARGO_AGENTS_CARGO` to your cargo"
+            }
+            Self::Failed { reason: Reason::Network, .. } => {
+                "check the network, or run `cargo fetch` where there is one"
+            }
             Self::Failed { said, .. } if was_offline(said) => WITHOUT_OFFLINE,
             Self::Failed { .. } => {
                 "`cargo metadata` in this directory says the same; correct the manifest it names"
@@ -230,10 +212,7 @@ pub enum SourceError {
         said: String,
     },
     /// No version that satisfies the requirement.
-    #[error(
-        "no version of `{name}` satisfies `{requirement}`{}",
-        offline_words(said)
-    )]
+    #[error("no version of `{name}` satisfies `{requirement}`{}", offline_words(said))]
     NoSuchVersion {
         /// The name asked for.
         name: CrateName,
@@ -300,6 +279,38 @@ impl Explain for SourceError {
             Self::BadName(_) | Self::NoDirectory(_) => None,
             Self::Cargo(error) => error.details(),
             Self::Workspace(error) => error.details(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_told_from_what_cargo_prints() {
+        let table = [
+            (
+                "error: cannot update the lock file /w/Cargo.lock because --locked was passed to prevent this",
+                Reason::Locked,
+            ),
+            ("error: no matching package named `x` found", Reason::NoSuchCrate),
+            (
+                "error: failed to select a version for the requirement `a = \"^7\"`",
+                Reason::NoSuchVersion,
+            ),
+            (
+                "can't checkout from 'file:///g': you are in the offline mode (--offline)",
+                Reason::Offline,
+            ),
+            (
+                "Caused by:\n  [6] Could not resolve hostname (Could not resolve host: index.crates.io)",
+                Reason::Network,
+            ),
+            ("error: failed to parse manifest at `/w/Cargo.toml`", Reason::Other),
+        ];
+        for (said, reason) in table {
+            assert_eq!(Reason::of(said), reason, "{said}");
         }
     }
 }

@@ -54,12 +54,7 @@ pub(crate) struct Files<'a> {
 
 impl<'a> Files<'a> {
     pub(crate) fn new(cargo_home: Option<&'a Utf8Path>) -> Self {
-        Self {
-            inputs: Inputs::new(),
-            manifests: HashMap::new(),
-            read: HashSet::new(),
-            cargo_home,
-        }
+        Self { inputs: Inputs::new(), manifests: HashMap::new(), read: HashSet::new(), cargo_home }
     }
 
     /// The manifest in `dir`.
@@ -71,10 +66,7 @@ impl<'a> Files<'a> {
         let loaded = match self.read(&file)? {
             None => Loaded::Absent,
             Some(content) => match manifest::parse(&file, &content)? {
-                Some(text) => Loaded::Manifest(Rc::new(Manifest {
-                    dir: dir.to_owned(),
-                    text,
-                })),
+                Some(text) => Loaded::Manifest(Rc::new(Manifest { dir: dir.to_owned(), text })),
                 None => Loaded::Unknown,
             },
         };
@@ -99,11 +91,7 @@ impl<'a> Files<'a> {
 
     /// The names in a directory, if there is one.
     pub(crate) fn list(&mut self, dir: &Utf8Path) -> Result<Vec<String>, WorkspaceError> {
-        Ok(self
-            .inputs
-            .list(dir)
-            .map_err(unreadable)?
-            .unwrap_or_default())
+        Ok(self.inputs.list(dir).map_err(unreadable)?.unwrap_or_default())
     }
 
     /// Whether this file was read already.

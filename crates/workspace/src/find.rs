@@ -73,9 +73,7 @@ impl Workspaces<'_> {
     pub fn details(&self, workspace: &Workspace) -> Result<Details, WorkspaceError> {
         let Some((store, entry)) = self.entry(&workspace.root)? else {
             // The workspace is gone; cargo says so best.
-            return Ok(self
-                .metadata(&workspace.root, &workspace.root, None)?
-                .details);
+            return Ok(self.metadata(&workspace.root, &workspace.root, None)?.details);
         };
         let all_there =
             |details: &Details| details.packages.iter().all(|package| package.dir.is_dir());
@@ -85,10 +83,7 @@ impl Workspaces<'_> {
         let root = &entry.workspace.root;
         let found = match entry.lock {
             LockFile::Users => match self.metadata(root, root, None) {
-                Err(CargoError::Failed {
-                    reason: Reason::Locked,
-                    ..
-                }) => {
+                Err(CargoError::Failed { reason: Reason::Locked, .. }) => {
                     let lock = fs_err::read_to_string(root.join(LOCK)).ok();
                     self.metadata_anew(root, lock.as_deref())?
                 }
@@ -101,11 +96,7 @@ impl Workspaces<'_> {
     }
 
     pub(crate) fn store_of_root(&self, root: &Utf8Path) -> Store {
-        let here = Here {
-            cwd: root.to_owned(),
-            dir: root.to_owned(),
-            configs: Vec::new(),
-        };
+        let here = Here { cwd: root.to_owned(), dir: root.to_owned(), configs: Vec::new() };
         Store::of(&here, self.cargo.home(), self.cache)
     }
 
@@ -117,6 +108,15 @@ impl Workspaces<'_> {
             Look::Known(_, entry) => Glance::Known(entry.workspace),
             Look::NeedsCargo(_, _, why) => Glance::NeedsCargo { why },
         })
+    }
+
+    /// The lock file that the graph of a workspace comes from.
+    pub(crate) fn lock_text(&self, workspace: &Workspace) -> Result<String, WorkspaceError> {
+        let text = match self.entry(&workspace.root)? {
+            Some((store, entry)) if entry.lock == LockFile::Ours => store.load_lock(),
+            _ => fs_err::read_to_string(workspace.root.join(LOCK)).ok(),
+        };
+        Ok(text.unwrap_or_default())
     }
 
     fn entry(&self, cwd: &Utf8Path) -> Result<Option<(Store, Entry)>, WorkspaceError> {
@@ -153,9 +153,10 @@ impl Workspaces<'_> {
                 Ok(Look::Known(store, Box::new(entry)))
             }
             Err(Undecided::Failed(error)) => Err(error),
-            Err(Undecided::Stale(why) | Undecided::AskCargo(why)) => {
-                Ok(Look::NeedsCargo(store, here, why))
-            }
+            Err(Undecided::Stale(why) | Undecided::AskCargo(why)) => match store.load_touched() {
+                Some(entry) => Ok(Look::Known(store, Box::new(entry))),
+                None => Ok(Look::NeedsCargo(store, here, why)),
+            },
         }
     }
 }
@@ -182,15 +183,9 @@ impl Ground {
         let members = members::find(&root, files)?;
         // A virtual root that we stand in is not a member, and need not be.
         if here.dir != root.dir && !members.contains_key(&here.dir) {
-            return Err(Undecided::AskCargo(
-                "a package that its workspace does not list",
-            ));
+            return Err(Undecided::AskCargo("a package that its workspace does not list"));
         }
-        Ok(Self {
-            root,
-            members,
-            config,
-        })
+        Ok(Self { root, members, config })
     }
 
     /// The answer, if this lock file has it.
@@ -203,42 +198,21 @@ impl Ground {
             let (name, version) = decide::identity(manifest, &self.root)?;
             let version = Version::parse(&version);
             let version = version.map_err(|_| Undecided::AskCargo("a version that is none"))?;
-            members.push(Member {
-                name: CrateName::new(name),
-                version,
-                dir: manifest.dir.clone(),
-            });
+            members.push(Member { name: CrateName::new(name), version, dir: manifest.dir.clone() });
         }
         members.sort();
         let packages = found.into_iter().collect();
-        Ok(Graph {
-            root: self.root.dir.clone(),
-            members,
-            packages,
-        })
+        Ok(Graph { root: self.root.dir.clone(), members, packages })
     }
 }
 
 impl Graph {
     /// The answer together with what it was read from.
     pub(crate) fn into_entry(self, files: Files<'_>, lock: LockFile) -> Entry {
-        let Self {
-            root,
-            members,
-            packages,
-        } = self;
+        let Self { root, members, packages } = self;
         // Nothing in it fails to serialise; if it did, equal answers would still be equal.
         let bytes = serde_json::to_vec(&(&root, &members, &packages)).unwrap_or_default();
-        let workspace = Workspace {
-            root,
-            members,
-            packages,
-            identity: cache::digest(&bytes),
-        };
-        Entry {
-            fingerprint: files.finish(),
-            workspace,
-            lock,
-        }
+        let workspace = Workspace { root, members, packages, identity: cache::digest(&bytes) };
+        Entry { fingerprint: files.finish(), workspace, lock }
     }
 }

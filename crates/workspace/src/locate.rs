@@ -27,18 +27,10 @@ pub(crate) fn nearest(cwd: &Utf8Path) -> Option<Here> {
     let mut configs = Vec::new();
     for dir in cwd.ancestors() {
         if dir.join(MANIFEST).exists() {
-            return Some(Here {
-                cwd: cwd.to_owned(),
-                dir: dir.to_owned(),
-                configs,
-            });
+            return Some(Here { cwd: cwd.to_owned(), dir: dir.to_owned(), configs });
         }
         if dir.join(".cargo").exists() {
-            configs.extend(
-                config::files_of(dir)
-                    .into_iter()
-                    .filter(|file| file.exists()),
-            );
+            configs.extend(config::files_of(dir).into_iter().filter(|file| file.exists()));
         }
     }
     None

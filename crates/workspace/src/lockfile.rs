@@ -99,11 +99,7 @@ impl<'a> Lock<'a> {
         }
         let complete = |p: &Locked<'_>| !p.name.is_empty() && !p.version.is_empty();
         let all = lock.packages.iter().chain(&lock.unused);
-        if all.clone().all(complete) {
-            Ok(lock)
-        } else {
-            Err(NotUnderstood)
-        }
+        if all.clone().all(complete) { Ok(lock) } else { Err(NotUnderstood) }
     }
 
     fn open(&mut self, header: &str) -> Result<Section, NotUnderstood> {
@@ -165,9 +161,7 @@ impl<'l, 'a> Index<'l, 'a> {
         let mut words = edge.splitn(3, ' ');
         let name = words.next().unwrap_or_default();
         let version = words.next();
-        let source = words
-            .next()
-            .map(|word| without_commit(word.trim_matches(['(', ')'])));
+        let source = words.next().map(|word| without_commit(word.trim_matches(['(', ')'])));
         let mut fits = self.named(name).iter().filter(|locked| {
             version.is_none_or(|version| version == locked.version)
                 && source.is_none_or(|source| locked.source.map(without_commit) == Some(source))
@@ -203,12 +197,8 @@ fn unescaped(text: &str) -> String {
 }
 
 fn quoted(value: &str) -> Result<&str, NotUnderstood> {
-    let inner = value
-        .strip_prefix('"')
-        .and_then(|value| value.strip_suffix('"'));
-    inner
-        .filter(|inner| !inner.contains(['"', '\\']))
-        .ok_or(NotUnderstood)
+    let inner = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    inner.filter(|inner| !inner.contains(['"', '\\'])).ok_or(NotUnderstood)
 }
 
 #[cfg(test)]

@@ -160,14 +160,9 @@ impl Manifest {
         match self.text.package.as_ref()?.version.as_ref() {
             None => Some("0.0.0"),
             Some(Field::Own(version)) => Some(version.trim()),
-            Some(Field::Inherited(Inherited { workspace: true })) => root
-                .text
-                .workspace
-                .as_ref()?
-                .package
-                .version
-                .as_deref()
-                .map(str::trim),
+            Some(Field::Inherited(Inherited { workspace: true })) => {
+                root.text.workspace.as_ref()?.package.version.as_deref().map(str::trim)
+            }
             Some(Field::Inherited(_)) => None,
         }
     }
@@ -175,24 +170,15 @@ impl Manifest {
     /// Every declared dependency, of every kind and for every target.
     pub(crate) fn dependencies(&self) -> impl Iterator<Item = (Kind, &str, &Dependency)> {
         let text = &self.text;
-        let top = (
-            &text.dependencies,
-            &text.build_dependencies,
-            &text.dev_dependencies,
-        );
+        let top = (&text.dependencies, &text.build_dependencies, &text.dev_dependencies);
         let targets = text.target.values();
         let targets =
             targets.map(|t| (&t.dependencies, &t.build_dependencies, &t.dev_dependencies));
-        std::iter::once(top)
-            .chain(targets)
-            .flat_map(|(normal, build, dev)| {
-                let normal = normal
-                    .iter()
-                    .chain(build)
-                    .map(|(key, dep)| (Kind::Normal, key, dep));
-                let all = normal.chain(dev.iter().map(|(key, dep)| (Kind::Dev, key, dep)));
-                all.map(|(kind, key, dependency)| (kind, key.as_str(), dependency))
-            })
+        std::iter::once(top).chain(targets).flat_map(|(normal, build, dev)| {
+            let normal = normal.iter().chain(build).map(|(key, dep)| (Kind::Normal, key, dep));
+            let all = normal.chain(dev.iter().map(|(key, dep)| (Kind::Dev, key, dep)));
+            all.map(|(kind, key, dependency)| (kind, key.as_str(), dependency))
+        })
     }
 
     /// Something whose rules only cargo knows.
@@ -226,17 +212,9 @@ pub(crate) fn parse<T: DeserializeOwned>(
                 Some(span) => Place::span(file, content, span),
                 None => Place::file(file),
             };
-            let message = error
-                .message()
-                .lines()
-                .next()
-                .unwrap_or("not valid TOML")
-                .to_owned();
+            let message = error.message().lines().next().unwrap_or("not valid TOML").to_owned();
             let finding = Finding::error(message).at(place);
-            Err(WorkspaceError::Syntax {
-                file: file.to_owned(),
-                findings: vec![finding],
-            })
+            Err(WorkspaceError::Syntax { file: file.to_owned(), findings: vec![finding] })
         }
     }
 }
@@ -277,22 +255,13 @@ mod tests {
     #[test]
     fn a_syntax_error_has_a_place() {
         let error = parse::<Text>("Cargo.toml".into(), "[package]\nname = \n").unwrap_err();
-        let WorkspaceError::Syntax { findings, .. } = error else {
-            panic!("{error:?}")
-        };
-        assert_eq!(
-            findings[0].place.as_ref().unwrap().to_string(),
-            "Cargo.toml:2:8"
-        );
+        let WorkspaceError::Syntax { findings, .. } = error else { panic!("{error:?}") };
+        assert_eq!(findings[0].place.as_ref().unwrap().to_string(), "Cargo.toml:2:8");
     }
 
     #[test]
     fn another_shape_is_left_to_cargo() {
-        assert!(
-            parse::<Text>("Cargo.toml".into(), "dependencies = 3")
-                .unwrap()
-                .is_none()
-        );
+        assert!(parse::<Text>("Cargo.toml".into(), "dependencies = 3").unwrap().is_none());
     }
 
     #[test]
@@ -310,14 +279,8 @@ mod tests {
             e.workspace = true
         "#;
         let text: Text = parse("Cargo.toml".into(), text).unwrap().unwrap();
-        let manifest = Manifest {
-            dir: "/".into(),
-            text,
-        };
-        let mut seen: Vec<_> = manifest
-            .dependencies()
-            .map(|(kind, key, _)| (key, kind))
-            .collect();
+        let manifest = Manifest { dir: "/".into(), text };
+        let mut seen: Vec<_> = manifest.dependencies().map(|(kind, key, _)| (key, kind)).collect();
         seen.sort_by_key(|(key, _)| *key);
         let expected = [
             ("a", Kind::Normal),

@@ -36,9 +36,7 @@ pub(crate) fn find(root: &Rc<Manifest>, files: &mut Files<'_>) -> Result<Members
             if why == Why::PathDependency && !dir.starts_with(&root.dir) {
                 continue;
             }
-            return Err(Undecided::AskCargo(
-                "a member that belongs to another workspace",
-            ));
+            return Err(Undecided::AskCargo("a member that belongs to another workspace"));
         }
         let manifest = files.expect_manifest(&dir)?;
         for (_, key, dependency) in manifest.dependencies() {
@@ -49,11 +47,7 @@ pub(crate) fn find(root: &Rc<Manifest>, files: &mut Files<'_>) -> Result<Members
         members.insert(dir, manifest);
     }
     // Everything was read, so that changes are noticed; what the pattern matches, cargo knows.
-    if workspace
-        .members
-        .iter()
-        .any(|pattern| pattern.contains("**"))
-    {
+    if workspace.members.iter().any(|pattern| pattern.contains("**")) {
         return Err(Undecided::AskCargo("a pattern with `**` among the members"));
     }
     // A virtual root was in the list only so that it is not visited twice.
@@ -82,15 +76,9 @@ fn path_of(
         let Dependency::Detailed(inherited) = inherited else {
             return None;
         };
-        return inherited
-            .path
-            .as_ref()
-            .map(|path| manifest::join(&root.dir, path));
+        return inherited.path.as_ref().map(|path| manifest::join(&root.dir, path));
     }
-    detailed
-        .path
-        .as_ref()
-        .map(|path| manifest::join(&manifest.dir, path))
+    detailed.path.as_ref().map(|path| manifest::join(&manifest.dir, path))
 }
 
 /// The directories that an entry of `members` stands for. An entry that matches nothing stands for
@@ -100,11 +88,7 @@ fn expand(
     pattern: &str,
     files: &mut Files<'_>,
 ) -> Result<Vec<Utf8PathBuf>, WorkspaceError> {
-    let top = if pattern.starts_with('/') {
-        Utf8Path::new("/")
-    } else {
-        root
-    };
+    let top = if pattern.starts_with('/') { Utf8Path::new("/") } else { root };
     let mut found = vec![top.to_owned()];
     if !pattern.contains(['*', '?', '[']) {
         return Ok(vec![manifest::join(root, pattern)]);

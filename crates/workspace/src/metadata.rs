@@ -83,27 +83,19 @@ pub(crate) fn ask(
     let mut args = vec!["metadata", "--format-version=1", "--all-features"];
     args.extend(["--manifest-path", manifest.as_str()]);
     args.extend((lock == LockFile::Users).then_some("--locked"));
-    let captured = workspaces
-        .cargo
-        .ask(&args, cwd, ABOUT, workspaces.progress)?;
+    let captured = workspaces.cargo.ask(&args, cwd, ABOUT, workspaces.progress)?;
     let text = serde_json::from_slice(&captured.stdout);
-    let text = text.map_err(|source| CargoError::Answer {
-        about: ABOUT.to_owned(),
-        source,
-    })?;
+    let text = text.map_err(|source| CargoError::Answer { about: ABOUT.to_owned(), source })?;
     Ok(understand(&text))
 }
 
 impl Metadata {
     /// The directories of the packages that are directories.
     pub(crate) fn directories(&self) -> impl Iterator<Item = &Utf8Path> {
-        self.details
-            .packages
-            .iter()
-            .filter_map(|details| match &details.package.source {
-                PackageSource::Path { dir } => Some(dir.as_path()),
-                PackageSource::Registry { .. } | PackageSource::Git { .. } => None,
-            })
+        self.details.packages.iter().filter_map(|details| match &details.package.source {
+            PackageSource::Path { dir } => Some(dir.as_path()),
+            PackageSource::Registry { .. } | PackageSource::Git { .. } => None,
+        })
     }
 
     /// The same with other paths.
@@ -134,25 +126,11 @@ fn understand(text: &Text) -> Metadata {
         .packages
         .iter()
         .map(|package| {
-            let dir = package
-                .manifest_path
-                .parent()
-                .unwrap_or(Utf8Path::new("/"))
-                .to_owned();
+            let dir = package.manifest_path.parent().unwrap_or(Utf8Path::new("/")).to_owned();
             let source = package.source.as_deref().and_then(PackageSource::parse);
             let source = source.unwrap_or_else(|| PackageSource::Path { dir: dir.clone() });
             let (name, version) = (CrateName::new(&*package.name), package.version.clone());
-            (
-                package.id.as_str(),
-                (
-                    Package {
-                        name,
-                        version,
-                        source,
-                    },
-                    dir,
-                ),
-            )
+            (package.id.as_str(), (Package { name, version, source }, dir))
         })
         .collect();
     let member_ids: BTreeSet<&str> = text.workspace_members.iter().map(String::as_str).collect();
@@ -161,22 +139,16 @@ fn understand(text: &Text) -> Metadata {
         version: package.version.clone(),
         dir: dir.clone(),
     };
-    let mut members: Vec<_> = member_ids
-        .iter()
-        .filter_map(|id| packages.get(id))
-        .map(member)
-        .collect();
+    let mut members: Vec<_> =
+        member_ids.iter().filter_map(|id| packages.get(id)).map(member).collect();
     members.sort();
     let nodes = text.resolve.nodes.iter();
     let direct: BTreeSet<&str> = nodes
         .filter(|node| member_ids.contains(node.id.as_str()))
         .flat_map(|node| node.dependencies.iter().map(String::as_str))
         .collect();
-    let mut direct: Vec<_> = direct
-        .iter()
-        .filter_map(|id| packages.get(id))
-        .map(|(p, _)| p.clone())
-        .collect();
+    let mut direct: Vec<_> =
+        direct.iter().filter_map(|id| packages.get(id)).map(|(p, _)| p.clone()).collect();
     direct.sort();
     let mut all: Vec<_> = text
         .resolve
@@ -186,11 +158,7 @@ fn understand(text: &Text) -> Metadata {
             let (package, dir) = packages.get(node.id.as_str())?;
             let mut features = node.features.clone();
             features.sort();
-            Some(PackageDetails {
-                package: package.clone(),
-                dir: dir.clone(),
-                features,
-            })
+            Some(PackageDetails { package: package.clone(), dir: dir.clone(), features })
         })
         .collect();
     all.sort();

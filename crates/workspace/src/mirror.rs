@@ -32,16 +32,8 @@ impl Mirror {
         let base = base.map_err(|path| io::Error::other(format!("{path:?} is not UTF-8")))?;
         // In a directory of that name cargo stops looking for a workspace root further up.
         let base = base.join("target/package");
-        let top = locate::above(root, cargo_home)
-            .last()
-            .unwrap_or(root)
-            .to_owned();
-        let mirror = Self {
-            base,
-            top,
-            root: root.to_owned(),
-            _dir: dir,
-        };
+        let top = locate::above(root, cargo_home).last().unwrap_or(root).to_owned();
+        let mirror = Self { base, top, root: root.to_owned(), _dir: dir };
         mirror.link_levels()?;
         if let Some(lock) = lock {
             fs_err::write(mirror.lock(), lock)?;

@@ -33,9 +33,7 @@ impl CrateName {
     }
 
     fn folded(&self) -> impl Iterator<Item = u8> {
-        self.0
-            .bytes()
-            .map(|byte| if byte == b'_' { b'-' } else { byte })
+        self.0.bytes().map(|byte| if byte == b'_' { b'-' } else { byte })
     }
 }
 

@@ -44,16 +44,15 @@ impl Workspaces<'_> {
         if let PackageSource::Path { dir } = &package.source {
             return Some(dir.clone());
         }
-        self.unpacked(&package.name, &package.version, &package.source)
-            .or_else(|| {
-                let known = self.store_of_root(&workspace.root).load_sources();
-                let (_, dir) = known.into_iter().find(|(known, _)| known == package)?;
-                dir.join(MANIFEST).is_file().then_some(dir)
-            })
+        self.unpacked(&package.name, &package.version, &package.source).or_else(|| {
+            let known = self.store_of_root(&workspace.root).load_sources();
+            let (_, dir) = known.into_iter().find(|(known, _)| known == package)?;
+            dir.join(MANIFEST).is_file().then_some(dir)
+        })
     }
 
     /// The sources of a crate. Without a requirement, or with one that it satisfies, the version that the
-    /// workspace uses (the newest, if there are several); else the newest that satisfies the requirement.
+    /// workspace uses, directly or through others (the newest, if there are several); else the newest that satisfies the requirement.
     pub fn source(
         &self,
         workspace: Option<&Workspace>,
@@ -61,8 +60,9 @@ impl Workspaces<'_> {
         name: &CrateName,
         requirement: Option<&VersionReq>,
     ) -> Result<CrateSource, SourceError> {
-        let pinned = workspace.and_then(|w| Some((w, pinned(w, name, requirement)?)));
-        if let Some((workspace, package)) = pinned {
+        if let Some(workspace) = workspace
+            && let Some(package) = self.pinned(workspace, name, requirement)?
+        {
             return self.source_of(workspace, cwd, &package);
         }
         // Crates are looked up by exact spelling, people and predicates do not care.
@@ -113,12 +113,40 @@ impl Workspaces<'_> {
             return Ok(found);
         }
         let details = self.details(workspace)?;
-        let details = details
-            .packages
-            .into_iter()
-            .find(|details| details.package == *package);
+        let details = details.packages.into_iter().find(|details| details.package == *package);
         let details = details.ok_or_else(|| SourceError::NoDirectory(package.name.clone()))?;
         Ok(found(details.dir, CrateOrigin::Fetched))
+    }
+
+    /// The version of a crate that the workspace uses, directly or through others.
+    fn pinned(
+        &self,
+        workspace: &Workspace,
+        name: &CrateName,
+        requirement: Option<&VersionReq>,
+    ) -> Result<Option<Package>, SourceError> {
+        let members = workspace.members.iter().map(|member| Package {
+            name: member.name.clone(),
+            version: member.version.clone(),
+            source: PackageSource::Path { dir: member.dir.clone() },
+        });
+        let direct = workspace.packages.iter().cloned().chain(members);
+        if let Some(package) = best(direct, name, requirement) {
+            return Ok(Some(package));
+        }
+        let text = self.lock_text(workspace)?;
+        // A lock file of another shape pins what cargo says it does, and that is the direct ones.
+        let Ok(lock) = Lock::parse(&text) else {
+            return Ok(None);
+        };
+        let locked = lock.packages.iter().filter_map(|locked| {
+            Some(Package {
+                name: CrateName::new(locked.name),
+                version: Version::parse(locked.version).ok()?,
+                source: PackageSource::parse(&lock.plain_source(locked.source?))?,
+            })
+        });
+        Ok(best(locked, name, requirement))
     }
 
     /// Lets cargo find a crate through a package of our own that depends on it and nothing else.
@@ -138,38 +166,21 @@ impl Workspaces<'_> {
         let manifest = probe.dir.join(MANIFEST);
         let failed = |error: CargoError| explained(error, name, requirement);
         let args = ["generate-lockfile", "--manifest-path", manifest.as_str()];
-        self.cargo
-            .ask(&args, cwd, &about, self.progress)
-            .map_err(failed)?;
+        self.cargo.ask(&args, cwd, &about, self.progress).map_err(failed)?;
         if let Some((version, source)) = probe.locked(name)
             && let Some(dir) = self.unpacked(&CrateName::new(name), &version, &source)
         {
             let name = CrateName::new(name);
-            return Ok(CrateSource {
-                name,
-                version,
-                dir,
-                origin: CrateOrigin::OnDisk,
-            });
+            return Ok(CrateSource { name, version, dir, origin: CrateOrigin::OnDisk });
         }
         let found = metadata::ask(self, cwd, &manifest, LockFile::Ours).map_err(failed)?;
         let direct = found.direct.into_iter().next();
         let dir = direct.as_ref().and_then(|direct| {
             let details = found.details.packages.into_iter();
-            details
-                .into_iter()
-                .find(|details| details.package == *direct)
-                .map(|found| found.dir)
+            details.into_iter().find(|details| details.package == *direct).map(|found| found.dir)
         });
         match (direct, dir) {
-            (
-                Some(Package {
-                    name,
-                    version,
-                    source,
-                }),
-                Some(dir),
-            ) => {
+            (Some(Package { name, version, source }), Some(dir)) => {
                 let origin = match source {
                     // A patch or a path of the configuration.
                     PackageSource::Path { .. } => CrateOrigin::Path,
@@ -177,12 +188,7 @@ impl Workspaces<'_> {
                         CrateOrigin::Fetched
                     }
                 };
-                Ok(CrateSource {
-                    name,
-                    version,
-                    dir,
-                    origin,
-                })
+                Ok(CrateSource { name, version, dir, origin })
             }
             _ => Err(SourceError::NoDirectory(CrateName::new(name))),
         }
@@ -222,34 +228,20 @@ impl Workspaces<'_> {
     }
 }
 
-/// The package of the workspace that is meant.
-fn pinned(
-    workspace: &Workspace,
+/// The package that is meant: a directory before anything else, then the newest version.
+fn best(
+    packages: impl IntoIterator<Item = Package>,
     name: &CrateName,
     requirement: Option<&VersionReq>,
 ) -> Option<Package> {
-    let members = workspace.members.iter().map(|member| Package {
-        name: member.name.clone(),
-        version: member.version.clone(),
-        source: PackageSource::Path {
-            dir: member.dir.clone(),
-        },
-    });
-    let mut fitting: Vec<_> = workspace
-        .packages
-        .iter()
-        .cloned()
-        .chain(members)
+    packages
+        .into_iter()
         .filter(|package| package.name == *name)
-        .filter(|package| requirement.is_none_or(|req| req.matches(&package.version)))
-        .collect();
-    let is_path = |package: &Package| matches!(package.source, PackageSource::Path { .. });
-    fitting.sort_by(|one, other| {
-        is_path(one)
-            .cmp(&is_path(other))
-            .then_with(|| one.version.cmp(&other.version))
-    });
-    fitting.pop()
+        .filter(|package| requirement.is_none_or(|wanted| wanted.matches(&package.version)))
+        .max_by_key(|package| {
+            let is_path = matches!(package.source, PackageSource::Path { .. });
+            (is_path, package.version.clone())
+        })
 }
 
 fn exactly(version: &Version) -> VersionReq {
@@ -260,28 +252,18 @@ fn exactly(version: &Version) -> VersionReq {
         patch: Some(version.patch),
         pre: version.pre.clone(),
     };
-    VersionReq {
-        comparators: vec![comparator],
-    }
+    VersionReq { comparators: vec![comparator] }
 }
 
 fn explained(error: CargoError, name: &str, requirement: &VersionReq) -> SourceError {
     let name = CrateName::new(name);
     match error {
-        CargoError::Failed {
-            said,
-            reason: Reason::NoSuchCrate,
-            ..
-        } => SourceError::NoSuchCrate { name, said },
-        CargoError::Failed {
-            said,
-            reason: Reason::NoSuchVersion,
-            ..
-        } => SourceError::NoSuchVersion {
-            name,
-            requirement: requirement.clone(),
-            said,
-        },
+        CargoError::Failed { said, reason: Reason::NoSuchCrate, .. } => {
+            SourceError::NoSuchCrate { name, said }
+        }
+        CargoError::Failed { said, reason: Reason::NoSuchVersion, .. } => {
+            SourceError::NoSuchVersion { name, requirement: requirement.clone(), said }
+        }
         other => SourceError::Cargo(other),
     }
 }
@@ -294,9 +276,7 @@ struct Probe {
 
 impl Probe {
     fn new(name: &str, requirement: &VersionReq) -> std::io::Result<Self> {
-        let temporary = tempfile::Builder::new()
-            .prefix("cargo-agents-probe-")
-            .tempdir()?;
+        let temporary = tempfile::Builder::new().prefix("cargo-agents-probe-").tempdir()?;
         let dir = Utf8PathBuf::from_path_buf(temporary.path().canonicalize()?)
             .map_err(|path| std::io::Error::other(format!("{path:?} is not UTF-8")))?;
         let manifest = format!(
@@ -307,10 +287,7 @@ impl Probe {
         fs_err::create_dir_all(dir.join("src"))?;
         fs_err::write(dir.join("src/lib.rs"), "")?;
         fs_err::write(dir.join(MANIFEST), manifest)?;
-        Ok(Self {
-            dir,
-            _temporary: temporary,
-        })
+        Ok(Self { dir, _temporary: temporary })
     }
 
     /// What cargo has chosen.

@@ -41,9 +41,7 @@ impl Store {
             key.push_str(config.as_str());
         }
         let tail = here.dir.file_name().unwrap_or("root");
-        Self {
-            dir: cache.join(format!("workspaces/{tail}-{}", name_hash(&key))),
-        }
+        Self { dir: cache.join(format!("workspaces/{tail}-{}", name_hash(&key))) }
     }
 
     /// The answer, if it still holds.
@@ -55,10 +53,7 @@ impl Store {
             Freshness::FreshAfterReading => {
                 let fingerprint = entry.fingerprint.renewed();
                 let settled = fingerprint.is_settled();
-                let entry = Entry {
-                    fingerprint,
-                    ..entry
-                };
+                let entry = Entry { fingerprint, ..entry };
                 // Otherwise the next check must read again anyway.
                 if settled {
                     self.save(&entry);
@@ -66,6 +61,16 @@ impl Store {
                 Some(entry)
             }
         }
+    }
+
+    /// The answer, if the files it was read from were touched but say what they said. Reading them again
+    /// costs more than [`load`](Self::load) and much less than cargo.
+    pub(crate) fn load_touched(&self) -> Option<Entry> {
+        let entry: Entry = self.graph().load()?;
+        let fingerprint = entry.fingerprint.restamped()?;
+        let entry = Entry { fingerprint, ..entry };
+        self.save(&entry);
+        Some(entry)
     }
 
     /// Keeps an answer. Where nothing can be written it will be computed again, which is no error.
@@ -104,20 +109,14 @@ impl Store {
 
     /// Keeps details.
     pub(crate) fn save_details(&self, fingerprint: &Fingerprint, details: Details) {
-        let sources = details
-            .packages
-            .iter()
-            .filter_map(|details| match details.package.source {
-                PackageSource::Path { .. } => None,
-                PackageSource::Registry { .. } | PackageSource::Git { .. } => {
-                    Some((details.package.clone(), details.dir.clone()))
-                }
-            });
-        self.add_sources(sources);
-        let _ = self.details().store(&StoredDetails {
-            inputs: fingerprint.content(),
-            details,
+        let sources = details.packages.iter().filter_map(|details| match details.package.source {
+            PackageSource::Path { .. } => None,
+            PackageSource::Registry { .. } | PackageSource::Git { .. } => {
+                Some((details.package.clone(), details.dir.clone()))
+            }
         });
+        self.add_sources(sources);
+        let _ = self.details().store(&StoredDetails { inputs: fingerprint.content(), details });
     }
 
     /// The file that makes sure that cargo is asked once, however many of us start together.

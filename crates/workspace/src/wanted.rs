@@ -48,11 +48,7 @@ impl Wanted {
             None => Self::detailed(key, detailed, manifest, config),
             Some(false) => Err(Undecided::AskCargo("`workspace = false`")),
             Some(true) => {
-                let inherited = root
-                    .text
-                    .workspace
-                    .as_ref()
-                    .and_then(|w| w.dependencies.get(key));
+                let inherited = root.text.workspace.as_ref().and_then(|w| w.dependencies.get(key));
                 let wanted = match inherited {
                     None => Err(Undecided::AskCargo("nothing to inherit")),
                     Some(Dependency::Version(version)) => Self::plain(key, version),
@@ -60,10 +56,7 @@ impl Wanted {
                         Self::detailed(key, inherited, root, config)
                     }
                 }?;
-                Ok(Self {
-                    optional: detailed.optional,
-                    ..wanted
-                })
+                Ok(Self { optional: detailed.optional, ..wanted })
             }
         }
     }
@@ -138,14 +131,8 @@ fn requirement(text: &str) -> Result<VersionReq, Undecided> {
 }
 
 fn reference(detailed: &Detailed) -> Result<String, Undecided> {
-    let named = [
-        ("branch", &detailed.branch),
-        ("tag", &detailed.tag),
-        ("rev", &detailed.rev),
-    ];
-    let mut given = named
-        .iter()
-        .filter_map(|(kind, value)| Some((kind, value.as_ref()?)));
+    let named = [("branch", &detailed.branch), ("tag", &detailed.tag), ("rev", &detailed.rev)];
+    let mut given = named.iter().filter_map(|(kind, value)| Some((kind, value.as_ref()?)));
     match (given.next(), given.next()) {
         (None, _) => Ok(String::new()),
         (Some((kind, value)), None) => Ok(format!("{kind}={value}")),
@@ -156,9 +143,9 @@ fn reference(detailed: &Detailed) -> Result<String, Undecided> {
 fn registry(detailed: &Detailed, config: &Config) -> Result<String, Undecided> {
     match (&detailed.registry, &detailed.registry_index) {
         (None, None) => Ok(CRATES_IO.to_owned()),
-        (Some(name), None) => config
-            .registry_id(name)
-            .ok_or(Undecided::AskCargo("a registry that no file names")),
+        (Some(name), None) => {
+            config.registry_id(name).ok_or(Undecided::AskCargo("a registry that no file names"))
+        }
         (None, Some(index)) => Ok(config::registry_id(index)),
         (Some(_), Some(_)) => Err(Undecided::AskCargo("two registries")),
     }
@@ -200,14 +187,9 @@ pub(crate) fn same_address(one: &str, other: &str) -> bool {
 fn canonical(address: &str) -> String {
     let address = address.trim_end_matches('/').trim_end_matches(".git");
     let on_github = address.split("://").nth(1).is_some_and(|rest| {
-        rest.get(..11)
-            .is_some_and(|host| host.eq_ignore_ascii_case("github.com/"))
+        rest.get(..11).is_some_and(|host| host.eq_ignore_ascii_case("github.com/"))
     });
-    if on_github {
-        address.to_ascii_lowercase()
-    } else {
-        address.to_owned()
-    }
+    if on_github { address.to_ascii_lowercase() } else { address.to_owned() }
 }
 
 #[cfg(test)]
@@ -218,18 +200,8 @@ mod tests {
     fn git_sources_agree_by_address_and_reference() {
         let table = [
             ("git+https://h/r#0a", "https://h/r", "", true),
-            (
-                "git+https://h/r?branch=b#0a",
-                "https://h/r",
-                "branch=b",
-                true,
-            ),
-            (
-                "git+https://h/r?tag=a%2Fb#0a",
-                "https://h/r",
-                "tag=a/b",
-                true,
-            ),
+            ("git+https://h/r?branch=b#0a", "https://h/r", "branch=b", true),
+            ("git+https://h/r?tag=a%2Fb#0a", "https://h/r", "tag=a/b", true),
             ("git+https://h/r?tag=a/b#0a", "https://h/r", "tag=a/b", true),
             ("git+https://h/r?branch=b#0a", "https://h/r", "", false),
             ("git+https://h/r#0a", "https://h/r", "branch=b", false),
@@ -237,23 +209,13 @@ mod tests {
             ("registry+https://h/r", "https://h/r", "", false),
         ];
         for (source, url, reference, expected) in table {
-            assert_eq!(
-                git_agrees(source, url, reference),
-                expected,
-                "{source} {url} {reference}"
-            );
+            assert_eq!(git_agrees(source, url, reference), expected, "{source} {url} {reference}");
         }
     }
 
     #[test]
     fn addresses_are_compared_as_cargo_does() {
-        assert!(same_address(
-            "https://github.com/A/b.git",
-            "https://GitHub.com/a/B/"
-        ));
-        assert!(!same_address(
-            "https://example.com/A",
-            "https://example.com/a"
-        ));
+        assert!(same_address("https://github.com/A/b.git", "https://GitHub.com/a/B/"));
+        assert!(!same_address("https://example.com/A", "https://example.com/a"));
     }
 }

@@ -1,11 +1,12 @@
 //! What one start costs, against an empty Rust program that is started the same way.
 //!
 //! ```text
-//! cargo bench -p cargo-agents --bench startup -- [--rounds <n>] [--program <label>=<path>]...
+//! cargo bench -p cargo-agents --bench startup -- [--rounds <n>] [--program <label>=<path>]... [--pause]
 //! ```
 //!
 //! Everything is measured in one run, in random order in every round, so that a noisy machine hurts all of
-//! it alike. Nothing fails because of a time. `--program` puts other builds beside this one.
+//! it alike. Nothing fails because of a time. `--program` puts other builds beside this one,
+//! `--pause` leaves time to look at them with a profiler before everything is cleaned up.
 //! `docs/performance.md` says what was found with it.
 
 #![cfg_attr(
@@ -102,23 +103,30 @@ mod unix {
             0 => println!("cargo was never called"),
             calls => println!("cargo was called {calls} times, which no warm start should"),
         }
+        if options.pause {
+            println!("\n{help:?}\n\nPress Enter to clean up.");
+            let _ = std::io::stdin().read_line(&mut String::new());
+        }
     }
 
     struct Options {
         rounds: usize,
         programs: Vec<(String, String)>,
+        pause: bool,
     }
 
     impl Options {
         fn parse() -> Self {
             let own = env!("CARGO_BIN_EXE_cargo-agents").to_owned();
-            let mut options = Self { rounds: ROUNDS, programs: vec![(String::new(), own)] };
+            let programs = vec![(String::new(), own)];
+            let mut options = Self { rounds: ROUNDS, programs, pause: false };
             let mut args = std::env::args().skip(1);
             while let Some(arg) = args.next() {
                 let mut value = || args.next().unwrap_or_else(|| panic!("`{arg}` needs a value"));
                 match arg.as_str() {
                     // Cargo's own.
                     "--bench" => {}
+                    "--pause" => options.pause = true,
                     "--rounds" => options.rounds = value().parse().expect("a number of rounds"),
                     "--program" => {
                         let value = value();

@@ -1,1 +1,157 @@
+//! Flags, exit codes, streams.
 
+use std::process::{Command, Stdio};
+
+use crate::world::{Run, World, subcommand};
+
+#[test]
+fn cargo_finds_the_program_as_its_subcommand() {
+    let world = World::new();
+    let bin = camino::Utf8Path::new(env!("CARGO_BIN_EXE_cargo-agents")).parent().unwrap();
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
+    let mut command = Command::new("cargo");
+    command.args(["agents", "--version"]).current_dir(world.sample.root()).env("PATH", path);
+    let run = Run::from(command.env("CARGO_AGENTS_HOME", world.home()).output().unwrap());
+    assert_eq!(run.stdout, format!("cargo-agents {}\n", env!("CARGO_PKG_VERSION")), "{run:?}");
+}
+
+#[test]
+fn the_word_that_cargo_adds_is_dropped_once() {
+    let world = World::new();
+    world.plugin("p", &subcommand("p", "crates = [\"*\"]", "say", "{ executable = \"echo\" }"));
+    assert_eq!(world.ok(&["agents", "say", "agents"]), "agents\n");
+}
+
+#[test]
+fn the_help_of_an_empty_home_reads_like_this() {
+    insta::assert_snapshot!(World::new().ok(&["--help"]), @r"
+    Skills, hooks, tools and sub-agents from the crates in your workspace
+
+    Usage: cargo agents [OPTIONS] [COMMAND]
+
+    Commands for humans:
+      completions  Print a completion script for a shell
+      plugin       See, check and fetch plugins
+      tour         See what this program does, in a sample workspace that is gone afterwards
+
+    Commands for agents:
+      crate-info   Find a crate's sources, at the version this workspace uses
+
+    Options:
+          --json            Print one JSON document instead of text
+      -q, --quiet           Print results and errors only
+      -v, --verbose         Also print what is merely worth knowing
+          --offline         Never use the network
+          --update <LEVEL>  How fresh git registries and installed tools must be [default: none]
+                            [possible values: none, check, fetch]
+          --color <WHEN>    When to use colours [default: auto] [possible values: auto, always, never]
+      -h, --help            Print help
+      -V, --version         Print version
+    ");
+}
+
+#[test]
+fn a_row_says_which_plugin_it_is_from_and_because_of_which_package() {
+    let world = World::new();
+    world.plugin(
+        "p",
+        &subcommand("sql-tools", "crates = [\"tiny_sql\"]", "schema", "{ executable = \"true\" }"),
+    );
+    let help = world.ok(&[]);
+    assert!(
+        help.contains("  schema       Run schema   (from sql-tools, because tiny-sql 0.3.1)\n"),
+        "{help}"
+    );
+}
+
+#[test]
+fn help_as_a_document_names_commands_plugins_and_reasons() {
+    let world = World::new();
+    world.plugin(
+        "p",
+        &subcommand("sql-tools", "crates = [\"tiny-sql\"]", "schema", "{ executable = \"true\" }"),
+    );
+    let help = world.json(&[]);
+    let row =
+        help["commands"].as_array().unwrap().iter().find(|row| row["name"] == "schema").unwrap();
+    assert_eq!(row["plugin"], "sql-tools");
+    assert_eq!(row["audience"], "agents");
+    assert_eq!(row["because"][0], "tiny-sql 0.3.1");
+}
+
+#[test]
+fn json_is_a_document_also_when_something_fails() {
+    let world = World::new();
+    for (args, kind, code) in [
+        (&["nonsense"][..], "usage", 2),
+        (&["plugin"], "usage", 2),
+        (&["plugin", "show", "x"], "usage", 2),
+        (&["plugin", "--wrong-flag"], "usage", 2),
+        (&["--update", "sometimes", "plugin", "list"], "usage", 2),
+        (&["plugin", "validate", "/nowhere"], "usage", 2),
+    ] {
+        let mut all = vec!["--json"];
+        all.extend(args);
+        let run = world.agents(&all);
+        let document: serde_json::Value = serde_json::from_str(&run.stdout)
+            .unwrap_or_else(|error| panic!("{args:?} {error}: {run:?}"));
+        assert_eq!(document["error"]["kind"], kind, "{run:?}");
+        assert_eq!(document["error"]["exit_code"], code, "{run:?}");
+        assert_eq!(run.code, Some(code), "{run:?}");
+        assert_eq!(run.stderr, "", "{run:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let world = World::new();
+    for number in 0..3000 {
+        let name = format!("plugin-with-quite-a-long-name-{number}");
+        world.plugin(&name, &format!("name = \"{name}\"\ncrates = [\"absent\"]\n"));
+    }
+    for args in [&["plugin", "list"][..], &["--json", "plugin", "list"]] {
+        let mut child =
+            world.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // Far more than a pipe holds is on its way; nobody reads it.
+        drop(child.stdout.take());
+        let run = Run::from(child.wait_with_output().unwrap());
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[test]
+fn colours_are_on_request_only() {
+    let world = World::new();
+    assert!(!world.ok(&["--help"]).contains('\u{1b}'));
+    assert!(world.ok(&["--help", "--color", "always"]).contains('\u{1b}'));
+    assert!(world.agents(&["nonsense", "x"]).stderr.starts_with("error: "));
+    let run = world.agents(&["--color=always", "nonsense"]);
+    assert!(run.stderr.starts_with("\u{1b}["), "{run:?}");
+}
+
+#[test]
+fn quiet_keeps_errors_and_drops_warnings() {
+    let world = World::new();
+    world.plugin("bad", "name = \"bad\"\nnonsense = 1\n");
+    assert!(world.agents(&["--help"]).stderr.contains("could not be loaded"));
+    assert_eq!(world.agents(&["--help", "-q"]).stderr, "");
+    assert!(world.agents(&["-q", "nonsense"]).stderr.contains("no command is named"));
+}
+
+#[test]
+fn a_broken_configuration_is_an_error_with_its_place_and_never_defaults() {
+    let world = World::new();
+    world.config("[defaults]\nuser-plugins = tru\n");
+    for args in [&["--help"][..], &["plugin", "list"], &["anything"]] {
+        let run = world.agents(args);
+        assert_eq!(run.code, Some(2), "{args:?}: {run:?}");
+        assert!(run.stderr.contains("config.toml:2:16"), "{args:?}: {run:?}");
+    }
+}
+
+#[test]
+fn a_reserved_name_of_a_later_version_says_so() {
+    let run = World::new().agents(&["sync"]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("reserved for a later version"), "{run:?}");
+}

@@ -1,1 +1,61 @@
+//! `cargo agents tour`.
 
+use crate::world::{Run, World, lists};
+
+#[test]
+fn the_tour_shows_the_workspace_the_plugins_the_help_and_a_command_and_cleans_up() {
+    let world = World::new();
+    let temporary = world.sample.scratch().path("tmp");
+    std::fs::create_dir_all(&temporary).unwrap();
+    let mut command = world.command(&["tour"]);
+    let run = Run::from(command.env("TMPDIR", &temporary).output().unwrap());
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    for part in [
+        "tinysql    0.3.1",
+        "$ cargo agents plugin list",
+        "graphite-tools  not active: needs graphite",
+        "depends-on tinysql>=0.3  yes  workspace has tinysql 0.3.1",
+        "$ cargo agents sql-tables\ncustomers    id INTEGER, name TEXT\n",
+        "Worth typing next",
+    ] {
+        assert!(run.stdout.contains(part), "no {part:?} in {}", run.stdout);
+    }
+    assert!(lists(&run.stdout, "Commands for agents", "sql-tables"));
+    assert!(run.stdout.lines().count() < 50, "it should fit on one screen");
+    assert_eq!(temporary.read_dir_utf8().unwrap().count(), 0, "something was left behind");
+    assert!(!world.home().join("cache").exists(), "the user's own home was used");
+}
+
+#[test]
+fn the_tour_needs_no_network() {
+    // Registries are replaced by an empty directory, proxies lead nowhere, and git may only use files.
+    let world = World::new();
+    let mut command = world.command(&["tour"]);
+    for proxy in ["http_proxy", "https_proxy", "HTTPS_PROXY", "ALL_PROXY"] {
+        command.env(proxy, "http://127.0.0.1:9");
+    }
+    let run = Run::from(command.env("GIT_ALLOW_PROTOCOL", "file").output().unwrap());
+    assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+#[test]
+fn the_sample_can_be_kept_and_used() {
+    let world = World::new();
+    let kept = world.sample.scratch().path("kept");
+    let run = world.agents(&["tour", "--keep", kept.as_str()]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let mut command = world.command_in(&kept.join("orders"), &["sql-tables"]);
+    let again = Run::from(command.env("CARGO_AGENTS_HOME", kept.join("home")).output().unwrap());
+    assert!(again.stdout.starts_with("customers"), "{again:?}");
+    let refused = world.agents(&["tour", "--keep", kept.as_str()]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("is not empty"), "{refused:?}");
+}
+
+#[test]
+fn the_tour_as_a_document() {
+    let tour = World::new().json(&["tour"]);
+    let steps = tour["steps"].as_array().unwrap();
+    let run = steps.iter().find(|step| step["command"] == "cargo agents sql-tables").unwrap();
+    assert!(run["stdout"].as_str().unwrap().starts_with("customers"));
+}

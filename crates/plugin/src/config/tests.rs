@@ -1,0 +1,240 @@
+use agents_testkit::scratch::Scratch;
+
+use super::*;
+
+fn parse(text: &str) -> Result<Config, ConfigError> {
+    let dirs = Dirs::below(Utf8Path::new("/home"));
+    Config::parse(&dirs, &Config::file(&dirs), text)
+}
+
+#[track_caller]
+fn good(text: &str) -> Config {
+    let config = parse(text).unwrap();
+    assert_eq!(config.findings, [], "{text}");
+    config
+}
+
+/// `line:column message` of what is wrong with it.
+#[track_caller]
+fn errors(text: &str) -> Vec<String> {
+    let error = parse(text).unwrap_err();
+    assert_eq!(error.to_string(), "`/home/config.toml` is not a valid configuration");
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    error.findings().iter().map(shown).collect()
+}
+
+fn shown(finding: &Finding) -> String {
+    let spot = finding.place.as_ref().and_then(|place| place.spot.as_ref()).unwrap();
+    format!("{}:{} {}", spot.line, spot.column, finding.message)
+}
+
+fn spec(name: &str, place: RegistryPlace) -> RegistrySpec {
+    RegistrySpec { name: name.to_owned(), place, auto_update: AutoUpdate::On }
+}
+
+fn path(path: &str) -> RegistryPlace {
+    RegistryPlace::Path(path.into())
+}
+
+fn git(url: &str) -> RegistryPlace {
+    RegistryPlace::Git(url.to_owned())
+}
+
+/// The registries besides the two that are there by default.
+fn own_registries(text: &str) -> Vec<RegistrySpec> {
+    let mut registries = good(text).registries;
+    assert_eq!(registries[0].name, RECOMMENDATIONS);
+    assert_eq!(registries[1].name, USER_PLUGINS);
+    registries.split_off(2)
+}
+
+#[test]
+fn an_empty_file_means_the_recommendations_and_the_users_own_plugins() {
+    let defaults = vec![
+        spec(RECOMMENDATIONS, git("https://github.com/symposium-dev/recommendations")),
+        spec(USER_PLUGINS, path("/home/plugins")),
+    ];
+    assert_eq!(good("").registries, defaults);
+    assert_eq!(good("").enablement, Enablement::default());
+}
+
+#[test]
+fn both_defaults_can_be_turned_off() {
+    let names = |text: &str| -> Vec<String> {
+        good(text).registries.into_iter().map(|registry| registry.name).collect()
+    };
+    assert_eq!(names("[defaults]\nsymposium-recommendations = false"), [USER_PLUGINS]);
+    assert_eq!(names("[defaults]\nuser-plugins = false"), [RECOMMENDATIONS]);
+    assert_eq!(names("[defaults]\nuser-plugins = true").len(), 2);
+}
+
+#[test]
+fn registry_and_plugin_source_are_the_same() {
+    for word in ["registry", "plugin-source"] {
+        let text = format!(
+            "[[{word}]]\nname = \"team\"\ngit = \"https://x/y\"\n\
+             [[{word}]]\nname = \"mine\"\npath = \"/abs\"\n\
+             [[{word}]]\nname = \"near\"\npath = \"rel\"\nauto-update = false\n"
+        );
+        let near = RegistrySpec { auto_update: AutoUpdate::Off, ..spec("near", path("/home/rel")) };
+        let expected = vec![spec("team", git("https://x/y")), spec("mine", path("/abs")), near];
+        assert_eq!(own_registries(&text), expected, "{word}");
+    }
+    let mixed = "[[plugin-source]]\nname = \"a\"\npath = \"a\"\n[[registry]]\nname = \"b\"\npath = \"b\"";
+    let names: Vec<String> = own_registries(mixed).into_iter().map(|spec| spec.name).collect();
+    assert_eq!(names, ["b", "a"]);
+}
+
+#[test]
+fn a_registry_has_a_name_and_exactly_one_place() {
+    let both = "[[registry]]\nname = \"a\"\npath = \"p\"\ngit = \"g\"";
+    assert_eq!(errors(both), ["4:7 a registry has either `path` or `git`, not both"]);
+    assert_eq!(errors("[[registry]]\nname = \"a\""), ["1:1 a registry needs a place"]);
+    assert_eq!(errors("[[registry]]\npath = \"p\""), ["1:1 `name` is missing in [[registry]]"]);
+    assert_eq!(
+        errors("[registry]\nname = \"a\""),
+        ["1:1 `registry` must be a list of tables, written as `[[registry]]`, not a table"]
+    );
+}
+
+#[test]
+fn two_registries_cannot_share_a_name() {
+    let one = "[[registry]]\nname = \"a\"\npath = \"p\"\n";
+    assert_eq!(errors(&one.repeat(2)), ["4:1 two registries have the name `a`"]);
+    let taken = "[[registry]]\nname = \"user-plugins\"\npath = \"p\"\n";
+    assert_eq!(errors(taken), ["1:1 two registries have the name `user-plugins`"]);
+    own_registries_without_defaults(taken);
+}
+
+#[track_caller]
+fn own_registries_without_defaults(text: &str) {
+    let text = format!("{text}[defaults]\nuser-plugins = false");
+    assert_eq!(good(&text).registries.len(), 2);
+}
+
+#[test]
+fn unknown_keys_warn_at_the_top_and_are_errors_inside() {
+    let config = parse("auto-snyc = true\n[[registry]]\nname = \"a\"\npath = \"p\"").unwrap();
+    let findings: Vec<String> = config.findings.iter().map(shown).collect();
+    assert_eq!(findings, ["1:1 unknown key `auto-snyc`"]);
+    assert_eq!(config.findings[0].severity, Severity::Warning);
+    assert_eq!(config.findings[0].label.as_deref(), Some("did you mean `auto-sync`?"));
+    assert_eq!(config.registries.len(), 3);
+    let text = "[[registry]]\nname = \"a\"\npth = \"p\"\npath = \"p\"";
+    assert_eq!(errors(text), ["3:1 unknown key `pth` in [[registry]]"]);
+    assert_eq!(errors("[plugins]\nenable = []"), ["2:1 unknown key `enable` in [plugins]"]);
+}
+
+#[test]
+fn what_symposium_writes_is_understood() {
+    good(
+        r#"
+        auto-sync = true
+        agents-syncing = true
+        sync-debounce-secs = 5
+        hook-scope = "global"
+        auto-update = "on"
+        registry = []
+
+        [[agent]]
+        name = "claude"
+
+        [logging]
+        level = "info"
+
+        [telemetry]
+        enabled = false
+
+        [defaults]
+        symposium-recommendations = true
+        user-plugins = true
+        "#,
+    );
+}
+
+#[test]
+fn a_broken_file_is_an_error_with_a_place_and_never_the_defaults() {
+    assert_eq!(errors("auto-sync = \n"), ["1:13 string values must be quoted, expected literal string"]);
+    assert_eq!(errors("[plugins]\nuse = [\"a\"\n").len(), 1);
+    assert_eq!(
+        errors("[defaults]\nuser-plugins = \"no\""),
+        ["2:16 `user-plugins` must be `true` or `false`, not a string"]
+    );
+}
+
+#[test]
+fn a_missing_file_is_an_empty_one_and_an_unreadable_one_is_not() {
+    let scratch = Scratch::new();
+    let dirs = Dirs::below(scratch.root());
+    assert_eq!(Config::load(&dirs).unwrap().registries.len(), 2);
+    scratch.write("config.toml", "[defaults]\nuser-plugins = false\n");
+    assert_eq!(Config::load(&dirs).unwrap().registries.len(), 1);
+    scratch.write("config.toml", b"\xff\xfe");
+    let error = Config::load(&dirs).unwrap_err();
+    assert!(matches!(error, ConfigError::Io(_)), "{error:?}");
+}
+
+#[test]
+fn plugins_are_matched_like_crates() {
+    let text = "[plugins]\nuse = [\"my-plugin\"]\nauto-enable = [\"tokio_util\"]\ndisable = [\"x\"]";
+    let said = good(text).enablement;
+    assert!(said.is_used("my_plugin", None) && said.is_used("my-plugin", Some("/ws".into())));
+    assert!(!said.is_used("my", None) && !said.is_used("tokio-util", None));
+    assert!(said.is_auto_enabled("tokio-util") && !said.is_auto_enabled("x"));
+    assert!(said.is_disabled("x") && !said.is_disabled("my-plugin"));
+    assert_eq!(said.used_names(None).collect::<Vec<_>>(), ["my-plugin"]);
+}
+
+#[test]
+fn a_star_enables_or_disables_everything_but_uses_nothing() {
+    let said = good("[plugins]\nuse = [\"*\"]\nauto-enable = [\"*\"]\ndisable = [\"*\"]").enablement;
+    assert!(said.is_auto_enabled("anything") && said.is_disabled("anything"));
+    assert!(!said.is_used("anything", None));
+    let nothing = good("[plugins]").enablement;
+    assert!(!nothing.is_auto_enabled("x") && !nothing.is_disabled("x") && !nothing.is_used("x", None));
+}
+
+#[test]
+fn a_use_may_be_for_one_workspace_only() {
+    let text = "[plugins]\nuse = [{ name = \"a\", workspace = \"/one\" }, \
+                { name = \"a\", workspace = \"/two\" }, { name = \"b\" }]";
+    let said = good(text).enablement;
+    let (one, two, three) = ("/one".into(), "/two".into(), "/three".into());
+    assert!(said.is_used("a", Some(one)) && said.is_used("a", Some(two)));
+    assert!(!said.is_used("a", Some(three)) && !said.is_used("a", None));
+    assert!(said.is_used("b", None));
+    assert_eq!(said.used_names(Some(one)).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(said.used_names(None).collect::<Vec<_>>(), ["b"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_workspace_is_the_same_however_one_gets_there() {
+    let scratch = Scratch::new();
+    fs_err::create_dir_all(scratch.path("ws")).unwrap();
+    std::os::unix::fs::symlink(scratch.path("ws"), scratch.path("link")).unwrap();
+    let link = scratch.path("link");
+    let text = format!("[plugins]\nuse = [{{ name = \"a\", workspace = \"{link}\" }}]");
+    let said = good(&text).enablement;
+    assert!(said.is_used("a", Some(&scratch.path("ws"))));
+    assert!(said.is_used("a", Some(&scratch.path("ws/../link"))));
+}
+
+#[test]
+fn the_lists_of_plugins_are_checked() {
+    let list = "`use` must be a list of names or of tables with `name` and `workspace`";
+    assert_eq!(errors("[plugins]\nuse = \"a\""), [format!("2:7 {list}, not a string")]);
+    assert_eq!(errors("[plugins]\nuse = [3]"), [format!("2:8 {list}, not an integer")]);
+    assert_eq!(
+        errors("[plugins]\nuse = [{ workspace = \"/x\" }]"),
+        ["2:8 `name` is missing in an entry of `use`"]
+    );
+    assert_eq!(
+        errors("[plugins]\nuse = [{ name = \"a\", root = \"/x\" }]"),
+        ["2:22 unknown key `root` in an entry of `use`"]
+    );
+    assert_eq!(
+        errors("[plugins]\ndisable = \"a\""),
+        ["2:11 `disable` must be a list of strings, not a string"]
+    );
+}

@@ -217,7 +217,9 @@ fn decode_source(table: &Table<'_>) -> Option<Source> {
     }
     let Some(kind) = table.choice("source", &kinds) else {
         // Which keys belong here is not known then, so none of them is a mistake.
-        SOURCE_KEYS.iter().for_each(|key| drop(table.get(key)));
+        for key in SOURCE_KEYS {
+            table.get(key);
+        }
         return None;
     };
     match kind {

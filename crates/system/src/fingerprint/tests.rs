@@ -167,3 +167,28 @@ fn the_content_is_the_same_whenever_it_was_written() {
     same_time(&file, "two");
     assert_ne!(look().content(), young.content());
 }
+
+#[test]
+fn a_touched_file_is_restamped_and_a_changed_one_is_not() {
+    let scratch = Scratch::new();
+    let file = scratch.write("a", "one");
+    scratch.write("dir/b", "");
+    let mut inputs = Inputs::new();
+    inputs.read(&file).unwrap();
+    inputs.list(&scratch.path("dir")).unwrap();
+    inputs.exists(&scratch.path("absent"));
+    let fingerprint = inputs.finish();
+    age(&file);
+    assert_eq!(fingerprint.check(), Freshness::Stale);
+    let restamped = fingerprint.restamped().unwrap();
+    assert_ne!(restamped.check(), Freshness::Stale);
+    scratch.write("dir/c", "");
+    assert_eq!(fingerprint.restamped(), None);
+    fs_err::remove_file(scratch.path("dir/c")).unwrap();
+    assert!(fingerprint.restamped().is_some());
+    scratch.write("absent", "");
+    assert_eq!(fingerprint.restamped(), None);
+    fs_err::remove_file(scratch.path("absent")).unwrap();
+    scratch.write("a", "two");
+    assert_eq!(fingerprint.restamped(), None);
+}

@@ -40,21 +40,13 @@ version = "3.0.0"
 fn edges<'a>(lock: &Lock<'a>, name: &str) -> Vec<(&'a str, &'a str)> {
     let index = lock.index();
     let package = index.named(name).last().unwrap();
-    index
-        .edges(package)
-        .unwrap()
-        .iter()
-        .map(|edge| (edge.name, edge.version))
-        .collect()
+    index.edges(package).unwrap().iter().map(|edge| (edge.name, edge.version)).collect()
 }
 
 #[test]
 fn edges_are_resolved_whatever_their_spelling() {
     let lock = Lock::parse(V4).unwrap();
-    assert_eq!(
-        edges(&lock, "one"),
-        [("a", "1.0.0"), ("a", "2.0.0"), ("b", "0.1.0")]
-    );
+    assert_eq!(edges(&lock, "one"), [("a", "1.0.0"), ("a", "2.0.0"), ("b", "0.1.0")]);
     assert_eq!(edges(&lock, "a"), [("b", "0.1.0")]);
     assert_eq!(lock.unused[0].name, "c");
     assert_eq!(lock.packages[3].source, None);
@@ -64,10 +56,7 @@ fn edges_are_resolved_whatever_their_spelling() {
 fn references_are_unescaped_since_layout_four() {
     let source = "git+https://host/b?tag=v%2F1+x#0123";
     let lock = Lock::parse(V4).unwrap();
-    assert_eq!(
-        lock.plain_source(source),
-        "git+https://host/b?tag=v/1 x#0123"
-    );
+    assert_eq!(lock.plain_source(source), "git+https://host/b?tag=v/1 x#0123");
     let lock = Lock::parse("version = 3\n").unwrap();
     assert_eq!(lock.plain_source(source), source);
 }
@@ -96,10 +85,7 @@ source = "registry+https://github.com/rust-lang/crates.io-index"
 fn windows_line_ends_and_inline_lists() {
     let text = "version = 3\r\n[[package]]\r\nname = \"one\"\r\nversion = \"1.0.0\"\r\n\
                 dependencies = [\"one\"]\r\n";
-    assert_eq!(
-        edges(&Lock::parse(text).unwrap(), "one"),
-        [("one", "1.0.0")]
-    );
+    assert_eq!(edges(&Lock::parse(text).unwrap(), "one"), [("one", "1.0.0")]);
 }
 
 #[test]
@@ -130,13 +116,8 @@ fn the_same_as_a_toml_parser_says_about_our_own_lock_file() {
     for (ours, theirs) in lock.packages.iter().zip(packages) {
         assert_eq!(Some(ours.name), theirs["name"].as_str());
         assert_eq!(Some(ours.version), theirs["version"].as_str());
-        assert_eq!(
-            ours.source,
-            theirs.get("source").and_then(|source| source.as_str())
-        );
-        let edges = theirs
-            .get("dependencies")
-            .and_then(|edges| edges.as_array());
+        assert_eq!(ours.source, theirs.get("source").and_then(|source| source.as_str()));
+        let edges = theirs.get("dependencies").and_then(|edges| edges.as_array());
         let edges = edges.into_iter().flatten().filter_map(|edge| edge.as_str());
         assert_eq!(ours.edges, edges.collect::<Vec<_>>());
         assert_eq!(lock.index().edges(ours).unwrap().len(), ours.edges.len());

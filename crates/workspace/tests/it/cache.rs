@@ -19,23 +19,14 @@ fn sample() -> Sample {
 }
 
 fn names(ours: &Ours, dir: &Utf8Path) -> Vec<String> {
-    ours.find(dir)
-        .packages
-        .iter()
-        .map(|p| format!("{} {}", p.name, p.version))
-        .collect()
+    ours.find(dir).packages.iter().map(|p| format!("{} {}", p.name, p.version)).collect()
 }
 
 /// Rewrites a file so that its time stays what it was.
 fn rewrite(path: &Utf8Path, text: &str) {
     let before = path.metadata().unwrap().modified().unwrap();
     fs_err::write(path, text).unwrap();
-    File::options()
-        .write(true)
-        .open(path)
-        .unwrap()
-        .set_modified(before)
-        .unwrap();
+    File::options().write(true).open(path).unwrap().set_modified(before).unwrap();
 }
 
 #[test]
@@ -46,9 +37,7 @@ fn a_lock_rewritten_in_the_same_instant_with_the_same_size_is_noticed() {
     let ours = no_cargo(&sample);
     assert_eq!(names(&ours, &sample.root()), ["a 2.0.0"]);
     let lock = sample.path("Cargo.lock");
-    let other = fs_err::read_to_string(&lock)
-        .unwrap()
-        .replace("2.0.0", "1.0.0");
+    let other = fs_err::read_to_string(&lock).unwrap().replace("2.0.0", "1.0.0");
     rewrite(&lock, &other);
     assert_eq!(names(&ours, &sample.root()), ["a 1.0.0"]);
 }
@@ -66,36 +55,20 @@ fn a_dependency_added_to_the_manifest_is_seen_at_once() {
     rewrite(&manifest, &text.replace("a = \"1\"", "b = \"1\""));
     assert_eq!(names(&ours, &sample.root()), ["b 1.0.0"]);
     // As `cargo add` does it, without a lock file being written.
-    rewrite(
-        &manifest,
-        &format!("{text}a2 = {{ package = \"a\", version = \"2\" }}\n"),
-    );
+    rewrite(&manifest, &format!("{text}a2 = {{ package = \"a\", version = \"2\" }}\n"));
     assert_eq!(names(&ours, &sample.root()), ["a 1.0.0", "a 2.0.0"]);
 }
 
 #[test]
 fn a_glance_starts_nothing() {
     let sample = sample();
-    let glance = || {
-        no_cargo(&sample)
-            .workspaces()
-            .glance(&sample.root())
-            .unwrap()
-    };
-    assert_eq!(
-        glance(),
-        Glance::NeedsCargo {
-            why: "no lock file"
-        }
-    );
+    let glance = || no_cargo(&sample).workspaces().glance(&sample.root()).unwrap();
+    assert_eq!(glance(), Glance::NeedsCargo { why: "no lock file" });
     let found = Ours::new(&sample).find(&sample.root());
     assert_eq!(glance(), Glance::Known(found));
     sample.package(".", "one", "0.1.0", "");
     assert!(matches!(glance(), Glance::NeedsCargo { .. }));
-    let outside = no_cargo(&sample)
-        .workspaces()
-        .glance(&sample.tree())
-        .unwrap();
+    let outside = no_cargo(&sample).workspaces().glance(&sample.tree()).unwrap();
     assert_eq!(outside, Glance::Outside);
 }
 
@@ -110,10 +83,14 @@ fn no_lock_file_is_written_and_cargo_is_asked_once() {
         assert_eq!(names(&ours, &sample.root()), ["a 1.0.0"]);
     }
     assert_eq!(names(&ours, &sample.path("src")), ["a 1.0.0"]);
+    assert_eq!(sample.snapshot(), before);
+    // Touched, not changed.
+    let manifest = sample.path("Cargo.toml");
+    fs_err::write(&manifest, fs_err::read(&manifest).unwrap()).unwrap();
+    assert_eq!(names(&ours, &sample.root()), ["a 1.0.0"]);
     let calls = fs_err::read_to_string(&log).unwrap();
     assert_eq!(calls.lines().count(), 1, "{calls}");
     assert!(calls.contains("update --workspace"), "{calls}");
-    assert_eq!(sample.snapshot(), before);
 }
 
 #[test]
@@ -134,9 +111,7 @@ fn a_read_only_tree_is_resolved_as_well() {
 fn a_cache_that_cannot_be_written_is_no_error() {
     let sample = sample();
     sample.lock();
-    sample
-        .scratch()
-        .write("cache", "a file where the directory should be");
+    sample.scratch().write("cache", "a file where the directory should be");
     assert_eq!(names(&no_cargo(&sample), &sample.root()), ["a 1.0.0"]);
     sample.write("Cargo.lock", "");
     assert_eq!(names(&Ours::new(&sample), &sample.root()), ["a 1.0.0"]);
@@ -148,12 +123,7 @@ fn a_damaged_cache_is_computed_again() {
     sample.lock();
     let ours = no_cargo(&sample);
     let found = ours.find(&sample.root());
-    for entry in sample
-        .scratch()
-        .path("cache/workspaces")
-        .read_dir_utf8()
-        .unwrap()
-    {
+    for entry in sample.scratch().path("cache/workspaces").read_dir_utf8().unwrap() {
         fs_err::write(entry.unwrap().path().join("graph"), "x").unwrap();
     }
     assert_eq!(ours.find(&sample.root()), found);
@@ -210,18 +180,10 @@ fn the_identity_survives_what_does_not_matter() {
     sample.lock();
     let ours = no_cargo(&sample);
     let before = ours.find(&sample.root());
-    sample.package(
-        ".",
-        "one",
-        "0.1.0",
-        "description = \"changed\"\n[dependencies]\na = \"1\"",
-    );
+    sample.package(".", "one", "0.1.0", "description = \"changed\"\n[dependencies]\na = \"1\"");
     assert_eq!(ours.find(&sample.root()).identity, before.identity);
     sample.package(".", "one", "0.1.0", "[dependencies]\nb = \"1\"");
-    assert_ne!(
-        Ours::new(&sample).find(&sample.root()).identity,
-        before.identity
-    );
+    assert_ne!(Ours::new(&sample).find(&sample.root()).identity, before.identity);
 }
 
 #[test]
@@ -231,10 +193,7 @@ fn many_at_once_on_a_cold_cache_ask_cargo_once() {
     let found = thread::scope(|scope| {
         let each = || names(&Ours::with(&sample, &cargo), &sample.root());
         let threads: Vec<_> = (0..6).map(|_| scope.spawn(each)).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .collect::<Vec<_>>()
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
     });
     assert!(found.iter().all(|names| *names == ["a 1.0.0"]), "{found:?}");
     assert_eq!(fs_err::read_to_string(log).unwrap().lines().count(), 1);
@@ -248,11 +207,7 @@ fn details_ask_cargo_once_and_survive_a_touch() {
     let ours = Ours::with(&sample, cargo);
     let workspace = ours.find(&sample.root());
     let details = ours.workspaces().details(&workspace).unwrap();
-    let a = details
-        .packages
-        .iter()
-        .find(|d| d.package.name.as_str() == "a")
-        .unwrap();
+    let a = details.packages.iter().find(|d| d.package.name.as_str() == "a").unwrap();
     assert_eq!(a.dir, sample.vendor().dir().join("a-1.0.0"));
     sample.age();
     assert_eq!(ours.workspaces().details(&workspace).unwrap(), details);
@@ -262,21 +217,14 @@ fn details_ask_cargo_once_and_survive_a_touch() {
     let workspace = ours.find(&sample.root());
     sample.vendor().library("a", "1.9.0", "");
     let details = ours.workspaces().details(&workspace).unwrap();
-    assert!(
-        workspace
-            .packages
-            .iter()
-            .all(|p| details.packages.iter().any(|d| d.package == *p))
-    );
+    assert!(workspace.packages.iter().all(|p| details.packages.iter().any(|d| d.package == *p)));
     assert!(!sample.path("Cargo.lock").exists());
 }
 
 #[test]
 fn enabled_features_are_known() {
     let sample = sample();
-    sample
-        .vendor()
-        .library("f", "1.0.0", "[features]\nx = []\ny = []\n");
+    sample.vendor().library("f", "1.0.0", "[features]\nx = []\ny = []\n");
     sample.package(
         ".",
         "one",
@@ -284,15 +232,8 @@ fn enabled_features_are_known() {
         "[dependencies]\nf = { version = \"1\", features = [\"y\"] }",
     );
     let ours = Ours::new(&sample);
-    let details = ours
-        .workspaces()
-        .details(&ours.find(&sample.root()))
-        .unwrap();
-    let f = details
-        .packages
-        .iter()
-        .find(|d| d.package.name.as_str() == "f")
-        .unwrap();
+    let details = ours.workspaces().details(&ours.find(&sample.root())).unwrap();
+    let f = details.packages.iter().find(|d| d.package.name.as_str() == "f").unwrap();
     assert_eq!(f.features, ["y"]);
     // A feature is not part of the graph, and is noticed all the same.
     sample.package(
@@ -301,15 +242,8 @@ fn enabled_features_are_known() {
         "0.1.0",
         "[dependencies]\nf = { version = \"1\", features = [\"x\"] }",
     );
-    let details = ours
-        .workspaces()
-        .details(&ours.find(&sample.root()))
-        .unwrap();
-    let f = details
-        .packages
-        .iter()
-        .find(|d| d.package.name.as_str() == "f")
-        .unwrap();
+    let details = ours.workspaces().details(&ours.find(&sample.root())).unwrap();
+    let f = details.packages.iter().find(|d| d.package.name.as_str() == "f").unwrap();
     assert_eq!(f.features, ["x"]);
 }
 
@@ -317,10 +251,7 @@ fn enabled_features_are_known() {
 fn a_package_that_only_cargo_knows_of_is_watched_too() {
     let sample = sample();
     sample.package("../fork", "a", "1.0.7", "");
-    sample.write(
-        ".cargo/config.toml",
-        "[patch.crates-io]\na = { path = \"../fork\" }",
-    );
+    sample.write(".cargo/config.toml", "[patch.crates-io]\na = { path = \"../fork\" }");
     let ours = Ours::new(&sample);
     assert_eq!(names(&ours, &sample.root()), ["a 1.0.7"]);
     let manifest = sample.path("../fork/Cargo.toml");

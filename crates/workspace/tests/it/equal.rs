@@ -23,12 +23,7 @@ fn sample() -> Sample {
 #[test]
 fn a_single_package() {
     let sample = sample();
-    sample.package(
-        ".",
-        "one",
-        "0.1.0",
-        "[dependencies]\na = \"1\"\nb = \"0.3\"",
-    );
+    sample.package(".", "one", "0.1.0", "[dependencies]\na = \"1\"\nb = \"0.3\"");
     check(sample.lock(), By::Reading);
 }
 
@@ -44,12 +39,7 @@ fn no_lock_file() {
     let sample = sample();
     sample.workspace("members = [\"m\", \"n\"]");
     sample.package("m", "m", "0.1.0", "[dependencies]\na = \"1.0\"");
-    sample.package(
-        "n",
-        "n",
-        "0.1.0",
-        "[dependencies]\nm = { path = \"../m\" }\nf = \"1\"",
-    );
+    sample.package("n", "n", "0.1.0", "[dependencies]\nm = { path = \"../m\" }\nf = \"1\"");
     check(&sample, By::Cargo);
     assert!(!sample.path("Cargo.lock").exists());
 }
@@ -63,11 +53,7 @@ fn renames_and_two_versions() {
         other = { package = \"d-e\", version = \"1\" }";
     sample.package(".", "one", "0.1.0", rest);
     let found = check(sample.lock(), By::Reading);
-    let a: Vec<_> = found
-        .packages
-        .iter()
-        .filter(|p| p.name.as_str() == "a")
-        .collect();
+    let a: Vec<_> = found.packages.iter().filter(|p| p.name.as_str() == "a").collect();
     assert_eq!(a.len(), 2, "{a:?}");
 }
 
@@ -120,12 +106,7 @@ fn implicit_members_globs_and_excludes() {
         "0.1.0",
         "[dev-dependencies]\ntwice = { path = \"../twice\" }\na = \"2\"",
     );
-    sample.package(
-        "deep/twice",
-        "twice",
-        "0.1.0",
-        "[dev-dependencies]\nb = \"0.3\"",
-    );
+    sample.package("deep/twice", "twice", "0.1.0", "[dev-dependencies]\nb = \"0.3\"");
     sample.package(
         "deep/not",
         "not",
@@ -180,9 +161,7 @@ fn a_workspace_inside_a_workspace() {
     sample.package("m", "m", "0.1.0", "[dependencies]\na = \"1\"");
     sample.write("inner/Cargo.toml", "[workspace]\nmembers = [\"k\"]");
     sample.package("inner/k", "k", "0.1.0", "[dependencies]\na = \"2\"");
-    sample
-        .lock()
-        .cargo_in(&sample.path("inner"), &["generate-lockfile"]);
+    sample.lock().cargo_in(&sample.path("inner"), &["generate-lockfile"]);
     check(&sample, By::Reading);
     check_in(&sample, "inner/k", By::Reading);
 }
@@ -196,12 +175,7 @@ fn a_patch_to_a_path() {
     sample.package("m", "m", "0.1.0", "[dependencies]\na = \"1\"\nf = \"1\"");
     sample.package("fork/a", "a", "1.5.0", "[dependencies]\nb = \"0.3\"");
     let found = check(sample.lock(), By::Reading);
-    assert!(
-        found
-            .packages
-            .iter()
-            .any(|p| p.version.to_string() == "1.5.0")
-    );
+    assert!(found.packages.iter().any(|p| p.version.to_string() == "1.5.0"));
     // The fork moves on: the lock file does not answer for it any more.
     sample.package("fork/a", "a", "1.6.0", "[dependencies]\nb = \"0.3\"");
     check(&sample, By::Cargo);
@@ -231,12 +205,7 @@ fn a_patch_of_something_that_only_others_use() {
 
 fn repository(sample: &Sample, name: &str, version: &str) -> String {
     let repo = Repo::init(sample.scratch().path(format!("git-{name}")));
-    sample.package(
-        &format!("../../git-{name}"),
-        name,
-        version,
-        "[dependencies]\nb = \"0.3\"",
-    );
+    sample.package(&format!("../../git-{name}"), name, version, "[dependencies]\nb = \"0.3\"");
     repo.git(&["add", "."]);
     repo.commit("one");
     repo.git(&["tag", "v/1"]);
@@ -286,10 +255,7 @@ fn other_sources_in_the_configuration() {
     sample.package(".", "one", "0.1.0", "[dependencies]\na = \"1\"");
     sample.lock();
     sample.package("../fork", "a", "1.0.7", "");
-    sample.write(
-        ".cargo/config.toml",
-        "[patch.crates-io]\na = { path = \"../fork\" }",
-    );
+    sample.write(".cargo/config.toml", "[patch.crates-io]\na = { path = \"../fork\" }");
     check(sample.age(), By::Cargo);
     sample.write(".cargo/config.toml", "paths = [\"../fork\"]");
     sample.package("../fork", "a", "1.2.0", "");
@@ -319,18 +285,12 @@ fn a_requirement_that_two_locked_versions_satisfy() {
 #[test]
 fn edits_after_locking() {
     let edits = [
-        (
-            "another dependency",
-            "[dependencies]\na = \"1\"\nb = \"0.3\"",
-        ),
+        ("another dependency", "[dependencies]\na = \"1\"\nb = \"0.3\""),
         ("one less", ""),
         ("another version", "[dependencies]\na = \"2\""),
         ("an exact version", "[dependencies]\na = \"=1.0.0\""),
         ("another kind", "[dependencies]\na = { path = \"../a\" }"),
-        (
-            "a rename of another",
-            "[dependencies]\na = { package = \"b\", version = \"0.3\" }",
-        ),
+        ("a rename of another", "[dependencies]\na = { package = \"b\", version = \"0.3\" }"),
         ("only for tests", "[dev-dependencies]\nc = \"0.1\""),
     ];
     for (what, rest) in edits {
@@ -351,20 +311,9 @@ fn a_locked_older_version_stays() {
     sample.lock();
     sample.package(".", "one", "0.1.0", "[dependencies]\na = \"1\"");
     check(&sample, By::Reading);
-    sample.package(
-        ".",
-        "one",
-        "0.1.0",
-        "[dependencies]\na = \"1\"\nb = \"0.3\"",
-    );
+    sample.package(".", "one", "0.1.0", "[dependencies]\na = \"1\"\nb = \"0.3\"");
     let found = check(&sample, By::Cargo);
-    assert!(
-        found
-            .packages
-            .iter()
-            .any(|p| p.version.to_string() == "1.0.0"),
-        "{found:?}"
-    );
+    assert!(found.packages.iter().any(|p| p.version.to_string() == "1.0.0"), "{found:?}");
 }
 
 #[test]
@@ -400,25 +349,14 @@ fn an_alternative_registry_is_read_from_the_lock_file() {
         [[package]]\nname = \"thing\"\nversion = \"1.0.1\"\nsource = \"registry+https://example.invalid/index\"\nchecksum = \"00\"\n";
     sample.write("Cargo.lock", lock);
     let found = crate::reference::no_cargo(&sample).find(&sample.root());
-    let ids: Vec<_> = found
-        .packages
-        .iter()
-        .map(|p| format!("{} {:?}", p.name, p.source))
-        .collect();
-    assert!(
-        ids[1].contains("thing") && ids[1].contains("example.invalid"),
-        "{ids:?}"
-    );
+    let ids: Vec<_> = found.packages.iter().map(|p| format!("{} {:?}", p.name, p.source)).collect();
+    assert!(ids[1].contains("thing") && ids[1].contains("example.invalid"), "{ids:?}");
     // Elsewhere it would be another crate.
     sample.write(
         ".cargo/config.toml",
         "[registries.mine]\nindex = \"https://elsewhere.invalid/index\"",
     );
-    assert!(
-        crate::reference::no_cargo(&sample)
-            .try_find(&sample.root())
-            .is_err()
-    );
+    assert!(crate::reference::no_cargo(&sample).try_find(&sample.root()).is_err());
 }
 
 #[test]
@@ -443,18 +381,8 @@ fn links() {
     use std::os::unix::fs::symlink;
     let sample = sample();
     sample.workspace("members = [\"crates/*\"]");
-    sample.package(
-        "crates/m",
-        "m",
-        "0.1.0",
-        "[dependencies]\nlinked = { path = \"../linked\" }",
-    );
-    sample.package(
-        "../real/deep/linked",
-        "linked",
-        "0.1.0",
-        "[dependencies]\na = \"1\"",
-    );
+    sample.package("crates/m", "m", "0.1.0", "[dependencies]\nlinked = { path = \"../linked\" }");
+    sample.package("../real/deep/linked", "linked", "0.1.0", "[dependencies]\na = \"1\"");
     symlink("../../real/deep/linked", sample.path("crates/linked")).unwrap();
     check(&sample, By::Cargo);
     check(sample.lock(), By::Reading);
@@ -486,10 +414,7 @@ fn every_layout_of_the_lock_file() {
     sample.package(".", "one", "0.1.0", rest);
     sample.lock();
     let text = fs_err::read_to_string(sample.path("Cargo.lock")).unwrap();
-    sample.write(
-        "Cargo.lock",
-        &text.replace("version = 4\n", "version = 3\n"),
-    );
+    sample.write("Cargo.lock", &text.replace("version = 4\n", "version = 3\n"));
     check(&sample, By::Reading);
     sample.write("Cargo.lock", &text.replace("version = 4\n", ""));
     check(&sample, By::Reading);

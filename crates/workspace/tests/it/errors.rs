@@ -10,10 +10,7 @@ use crate::reference::{Ours, no_cargo};
 fn a_broken_manifest_has_file_line_and_column() {
     let sample = Sample::new();
     sample.workspace("members = [\"m\"]");
-    sample.write(
-        "m/Cargo.toml",
-        "[package]\nname = \"m\nversion = \"1.0.0\"\n",
-    );
+    sample.write("m/Cargo.toml", "[package]\nname = \"m\nversion = \"1.0.0\"\n");
     for dir in ["", "m"] {
         let error = no_cargo(&sample).try_find(&sample.path(dir)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
@@ -38,10 +35,7 @@ fn cargo_names_real_paths() {
     sample.package(".", "one", "0.1.0", "[dependencies]\nnot-there = \"1\"");
     let error = Ours::new(&sample).try_find(&sample.root()).unwrap_err();
     let details = error.details().unwrap();
-    assert!(
-        details.contains(&format!("({})", sample.root())),
-        "{details}"
-    );
+    assert!(details.contains(&format!("({})", sample.root())), "{details}");
     assert!(details.contains("not-there"), "{details}");
 }
 
@@ -50,18 +44,10 @@ fn a_package_that_its_workspace_does_not_list() {
     let sample = Sample::new();
     sample.workspace("members = []");
     sample.package("stray", "stray", "0.1.0", "");
-    let error = Ours::new(&sample)
-        .try_find(&sample.path("stray"))
-        .unwrap_err();
+    let error = Ours::new(&sample).try_find(&sample.path("stray")).unwrap_err();
     let details = error.details().unwrap();
-    assert!(
-        details.contains("believes it's in a workspace when it's not"),
-        "{details}"
-    );
-    assert!(
-        details.contains(sample.path("stray/Cargo.toml").as_str()),
-        "{details}"
-    );
+    assert!(details.contains("believes it's in a workspace when it's not"), "{details}");
+    assert!(details.contains(sample.path("stray/Cargo.toml").as_str()), "{details}");
 }
 
 #[test]
@@ -74,10 +60,7 @@ fn a_conflict_in_the_lock_file() {
     sample.write("Cargo.lock", &conflict);
     let error = Ours::new(&sample).try_find(&sample.root()).unwrap_err();
     assert!(error.details().unwrap().contains("Cargo.lock"), "{error:?}");
-    assert_eq!(
-        fs_err::read_to_string(sample.path("Cargo.lock")).unwrap(),
-        conflict
-    );
+    assert_eq!(fs_err::read_to_string(sample.path("Cargo.lock")).unwrap(), conflict);
 }
 
 #[test]
@@ -96,8 +79,5 @@ fn a_glob_that_matches_a_directory_without_a_manifest() {
     sample.package("crates/m", "m", "0.1.0", "");
     sample.write("crates/empty/README.md", "");
     let error = Ours::new(&sample).try_find(&sample.root()).unwrap_err();
-    assert!(
-        error.details().unwrap().contains("crates/empty"),
-        "{error:?}"
-    );
+    assert!(error.details().unwrap().contains("crates/empty"), "{error:?}");
 }

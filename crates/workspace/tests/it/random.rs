@@ -36,25 +36,15 @@ struct Package {
 }
 
 fn dependency() -> impl Strategy<Value = Dependency> {
-    (0..TABLES.len(), 0..REQUIREMENTS.len(), any::<bool>()).prop_map(
-        |(table, requirement, optional)| Dependency {
-            table,
-            requirement,
-            optional,
-        },
-    )
+    (0..TABLES.len(), 0..REQUIREMENTS.len(), any::<bool>())
+        .prop_map(|(table, requirement, optional)| Dependency { table, requirement, optional })
 }
 
 fn package() -> impl Strategy<Value = Package> {
     let dependencies = prop::collection::vec(option::of(dependency()), 3);
     let paths = prop::collection::vec(option::of(0..TABLES.len()), 3);
     (dependencies, any::<bool>(), paths, any::<bool>()).prop_map(
-        |(dependencies, renamed, paths, outside)| Package {
-            dependencies,
-            renamed,
-            paths,
-            outside,
-        },
+        |(dependencies, renamed, paths, outside)| Package { dependencies, renamed, paths, outside },
     )
 }
 
@@ -124,12 +114,7 @@ fn is_resolvable(sample: &Sample) -> bool {
     let _ = std::fs::remove_dir_all(sample.scratch().path("tried"));
     let mut cargo = agents_testkit::vendor::cargo(&sample.home());
     cargo.args(["metadata", "--format-version=1", "--all-features"]);
-    cargo
-        .current_dir(sample.copy("tried"))
-        .output()
-        .unwrap()
-        .status
-        .success()
+    cargo.current_dir(sample.copy("tried")).output().unwrap().status.success()
 }
 
 proptest! {

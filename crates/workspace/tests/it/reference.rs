@@ -38,27 +38,16 @@ impl Ours {
 
     pub(crate) fn online_with(sample: &Sample, program: impl AsRef<str>) -> Self {
         let cargo = Cargo::at(program.as_ref(), Network::Allowed).with_home(&sample.home());
-        Self {
-            cargo,
-            ..Self::new(sample)
-        }
+        Self { cargo, ..Self::new(sample) }
     }
 
     pub(crate) fn with(sample: &Sample, program: impl AsRef<str>) -> Self {
         let cargo = Cargo::at(program.as_ref(), Network::Offline).with_home(&sample.home());
-        Self {
-            cache: sample.scratch().path("cache"),
-            cargo,
-            progress: Progress::silent(),
-        }
+        Self { cache: sample.scratch().path("cache"), cargo, progress: Progress::silent() }
     }
 
     pub(crate) fn workspaces(&self) -> Workspaces<'_> {
-        Workspaces {
-            cache: &self.cache,
-            cargo: &self.cargo,
-            progress: &self.progress,
-        }
+        Workspaces { cache: &self.cache, cargo: &self.cargo, progress: &self.progress }
     }
 
     pub(crate) fn try_find(&self, dir: &Utf8Path) -> Result<Option<Workspace>, WorkspaceError> {
@@ -70,11 +59,7 @@ impl Ours {
             Ok(found) => found.expect("a workspace"),
             Err(error) => {
                 use agents_system::explain::Explain as _;
-                panic!(
-                    "{error}: {:?}\n{}",
-                    error,
-                    error.details().unwrap_or_default()
-                )
+                panic!("{error}: {:?}\n{}", error, error.details().unwrap_or_default())
             }
         }
     }
@@ -95,9 +80,7 @@ impl From<&Workspace> for Set {
         let packages = workspace.packages.iter();
         Self {
             root: workspace.root.clone(),
-            members: members
-                .map(|m| format!("{} {} {}", m.name, m.version, m.dir))
-                .collect(),
+            members: members.map(|m| format!("{} {} {}", m.name, m.version, m.dir)).collect(),
             packages: packages
                 .map(|p| format!("{} {} {}", p.name, p.version, source(&p.source)))
                 .collect(),
@@ -109,17 +92,9 @@ impl From<&Workspace> for Set {
 pub(crate) fn cargo_says(sample: &Sample, dir: &str) -> Set {
     let _ = std::fs::remove_dir_all(sample.scratch().path("copy"));
     let copy = sample.copy("copy").join(dir);
-    let args = [
-        "metadata",
-        "--format-version=1",
-        "--all-features",
-        "--offline",
-    ];
+    let args = ["metadata", "--format-version=1", "--all-features", "--offline"];
     let text = sample.cargo_in(&copy, &args);
-    let text = text.replace(
-        sample.scratch().path("copy").as_str(),
-        sample.tree().as_str(),
-    );
+    let text = text.replace(sample.scratch().path("copy").as_str(), sample.tree().as_str());
     let value: Value = serde_json::from_str(&text).unwrap();
     let string = |value: &Value| value.as_str().unwrap().to_owned();
     let mut lines = BTreeMap::new();
@@ -161,27 +136,13 @@ pub(crate) fn check_in(sample: &Sample, dir: &str, by: By) -> Workspace {
         By::Cargo => Ours::new(sample),
     };
     let found = ours.find(&sample.path(dir));
-    assert_eq!(
-        Set::from(&found),
-        cargo_says(sample, dir),
-        "left: ours, right: cargo's"
-    );
+    assert_eq!(Set::from(&found), cargo_says(sample, dir), "left: ours, right: cargo's");
     if by == By::Cargo {
         let fresh = Sample::scratch(sample).path("other-cache");
-        let other = Ours {
-            cache: fresh,
-            ..no_cargo(sample)
-        };
-        assert!(
-            other.try_find(&sample.path(dir)).is_err(),
-            "cargo was not needed"
-        );
+        let other = Ours { cache: fresh, ..no_cargo(sample) };
+        assert!(other.try_find(&sample.path(dir)).is_err(), "cargo was not needed");
     }
-    assert_eq!(
-        no_cargo(sample).find(&sample.path(dir)),
-        found,
-        "from the cache"
-    );
+    assert_eq!(no_cargo(sample).find(&sample.path(dir)), found, "from the cache");
     assert_eq!(sample.snapshot(), before, "the tree was touched");
     found
 }

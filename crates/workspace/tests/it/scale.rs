@@ -17,9 +17,7 @@ fn more_than_six_hundred_packages() {
                 writeln!(rest, "crate-{next} = \"1\"").unwrap();
             }
         }
-        sample
-            .vendor()
-            .library(&format!("crate-{at}"), &format!("1.{at}.0"), &rest);
+        sample.vendor().library(&format!("crate-{at}"), &format!("1.{at}.0"), &rest);
     }
     let mut rest = "[dependencies]\n".to_owned();
     for at in (0..640).step_by(16) {
@@ -41,11 +39,7 @@ fn two_hundred_members() {
         let mut rest = "[dependencies]\nx.workspace = true\n".to_owned();
         if at > 0 {
             let before = at - 1;
-            writeln!(
-                rest,
-                "member-{before} = {{ path = \"../member-{before}\" }}"
-            )
-            .unwrap();
+            writeln!(rest, "member-{before} = {{ path = \"../member-{before}\" }}").unwrap();
         }
         let name = format!("member-{at}");
         sample.package(&format!("crates/{name}"), &name, "0.1.0", &rest);
@@ -54,11 +48,6 @@ fn two_hundred_members() {
     assert_eq!((found.members.len(), found.packages.len()), (200, 200));
     check_in(&sample, "crates/member-77/src", By::Reading);
     // A change of one member among many is seen.
-    sample.package(
-        "crates/member-3",
-        "member-3",
-        "0.1.1",
-        "[dependencies]\nx.workspace = true",
-    );
+    sample.package("crates/member-3", "member-3", "0.1.1", "[dependencies]\nx.workspace = true");
     assert!(no_cargo(&sample).try_find(&sample.root()).is_err());
 }

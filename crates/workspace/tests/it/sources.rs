@@ -10,9 +10,7 @@ use crate::reference::{Ours, no_cargo};
 fn sample() -> Sample {
     let sample = Sample::new();
     for version in ["1.0.0", "1.2.0", "2.0.0"] {
-        sample
-            .vendor()
-            .library("a", version, "[dependencies]\nlong-name = \"1\"");
+        sample.vendor().library("a", version, "[dependencies]\nlong-name = \"1\"");
     }
     sample.vendor().library("long-name", "1.0.0", "");
     sample
@@ -27,8 +25,7 @@ fn source(
 ) -> Result<CrateSource, SourceError> {
     let requirement = VersionReq::parse(requirement).ok();
     let name = CrateName::new(name);
-    ours.workspaces()
-        .source(workspace, &sample.root(), &name, requirement.as_ref())
+    ours.workspaces().source(workspace, &sample.root(), &name, requirement.as_ref())
 }
 
 /// Puts a crate where cargo unpacks crates of a registry.
@@ -50,10 +47,7 @@ fn directories_come_first() {
     let ours = no_cargo(&sample);
     let workspace = ours.find(&sample.root());
     let found = source(&ours, &sample, Some(&workspace), "a", "").unwrap();
-    assert_eq!(
-        (found.dir, found.origin),
-        (sample.path("fork"), CrateOrigin::Path)
-    );
+    assert_eq!((found.dir, found.origin), (sample.path("fork"), CrateOrigin::Path));
     let found = source(&ours, &sample, Some(&workspace), "m", "").unwrap();
     assert_eq!(found.dir, sample.path("m"));
 }
@@ -72,9 +66,7 @@ fn what_cargo_has_unpacked_needs_no_cargo() {
     unpack(&sample, "index.crates.io-0123", "a-1.2.0", "unfinished");
     assert_eq!(on_disk(), None, "half unpacked");
     unpack(&sample, "index.crates.io-0123", "a-1.2.0", ".cargo-ok");
-    let dir = sample
-        .home()
-        .join("registry/src/index.crates.io-0123/a-1.2.0");
+    let dir = sample.home().join("registry/src/index.crates.io-0123/a-1.2.0");
     assert_eq!(on_disk(), Some(dir.clone()));
     let found = source(&ours, &sample, Some(&workspace), "a", "").unwrap();
     assert_eq!((found.dir, found.origin), (dir, CrateOrigin::OnDisk));
@@ -98,15 +90,31 @@ fn the_version_of_the_workspace_unless_another_is_asked_for() {
     ] {
         let found = source(&ours, &sample, within, "a", requirement).unwrap();
         assert_eq!(found.version.to_string(), expected, "{requirement}");
-        assert_eq!(
-            found.dir,
-            sample.vendor().dir().join(format!("a-{expected}"))
-        );
+        assert_eq!(found.dir, sample.vendor().dir().join(format!("a-{expected}")));
     }
     assert_eq!(sample.snapshot(), before);
     // What was said about a pinned version is remembered.
     let again = source(&no_cargo(&sample), &sample, Some(&workspace), "a", "").unwrap();
     assert_eq!(again.origin, CrateOrigin::OnDisk);
+}
+
+#[test]
+fn a_crate_that_only_others_use_is_pinned_as_well() {
+    let sample = sample();
+    sample.package(".", "one", "0.1.0", "[dependencies]\na = \"1\"");
+    for lock in ["the user's", "ours"] {
+        let ours = Ours::new(&sample);
+        if lock == "the user's" {
+            sample.lock();
+        } else {
+            fs_err::remove_file(sample.path("Cargo.lock")).unwrap();
+        }
+        let workspace = ours.find(&sample.root());
+        sample.vendor().library("long-name", "1.1.0", "");
+        let found = source(&ours, &sample, Some(&workspace), "long-name", "").unwrap();
+        assert_eq!(found.version.to_string(), "1.0.0", "{lock}");
+        fs_err::remove_dir_all(sample.vendor().dir().join("long-name-1.1.0")).unwrap();
+    }
 }
 
 #[test]
@@ -123,11 +131,8 @@ fn details_make_vendored_sources_known() {
     sample.lock();
     let ours = Ours::new(&sample);
     let workspace = ours.find(&sample.root());
-    let on_disk = || {
-        no_cargo(&sample)
-            .workspaces()
-            .source_on_disk(&workspace, &workspace.packages[0])
-    };
+    let on_disk =
+        || no_cargo(&sample).workspaces().source_on_disk(&workspace, &workspace.packages[0]);
     assert_eq!(on_disk(), None);
     ours.workspaces().details(&workspace).unwrap();
     assert_eq!(on_disk(), Some(sample.vendor().dir().join("a-1.2.0")));
@@ -149,10 +154,7 @@ fn sources_of_a_git_dependency() {
     let ours = Ours::new(&sample);
     let workspace = ours.find(&sample.root());
     let found = source(&ours, &sample, Some(&workspace), "g", "").unwrap();
-    assert!(
-        found.dir.starts_with(sample.home().join("git/checkouts")),
-        "{found:?}"
-    );
+    assert!(found.dir.starts_with(sample.home().join("git/checkouts")), "{found:?}");
     let again = source(&no_cargo(&sample), &sample, Some(&workspace), "g", "").unwrap();
     assert_eq!((again.dir, again.origin), (found.dir, CrateOrigin::OnDisk));
 }
@@ -162,10 +164,7 @@ fn what_is_not_there_is_said() {
     let sample = sample();
     let ours = Ours::new(&sample);
     let error = source(&ours, &sample, None, "no-such-crate", "").unwrap_err();
-    assert!(
-        matches!(error, SourceError::NoSuchCrate { .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, SourceError::NoSuchCrate { .. }), "{error:?}");
     // Nobody knows what the network would have said.
     assert_eq!(error.kind(), ErrorKind::Network);
     assert!(error.hint().unwrap().contains("--offline"));
@@ -175,11 +174,7 @@ fn what_is_not_there_is_said() {
     assert_eq!(error.kind(), ErrorKind::Usage);
     let error = source(&ours, &sample, None, "a", "7").unwrap_err();
     assert_eq!(error.to_string(), "no version of `a` satisfies `^7`");
-    assert!(
-        error.details().unwrap().contains("1.2.0"),
-        "{:?}",
-        error.details()
-    );
+    assert!(error.details().unwrap().contains("1.2.0"), "{:?}", error.details());
     let error = source(&ours, &sample, None, "a\" }\n[x", "").unwrap_err();
     assert!(matches!(error, SourceError::BadName(_)));
 }

@@ -1,0 +1,51 @@
+//! The published schemas of `--json`, checked against the types that are printed.
+//!
+//! `UPDATE_DOCS=1 cargo test -p cargo-agents schemas` writes them anew.
+
+use schemars::{JsonSchema, schema_for};
+
+use crate::{
+    commands::{
+        cache::CacheDocument, crate_info::CrateDocument, explain::ExplainDocument,
+        list::ListDocument, show::ShowDocument, sync::SyncDocument, tour::TourDocument,
+        validate::ValidateDocument,
+    },
+    failure::FailureDocument,
+    help::HelpDocument,
+};
+
+fn check<T: JsonSchema>(name: &str) {
+    let schema = serde_json::to_string_pretty(&schema_for!(T)).unwrap() + "\n";
+    let file = format!("{}/../../docs/json/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
+    agents_testkit::pages::check_generated(&file, &schema);
+}
+
+#[test]
+fn the_published_schemas_are_those_of_the_printed_documents() {
+    check::<HelpDocument>("help");
+    check::<ListDocument>("plugin-list");
+    check::<ShowDocument>("plugin-show");
+    check::<ExplainDocument>("plugin-explain");
+    check::<ValidateDocument>("plugin-validate");
+    check::<SyncDocument>("plugin-sync");
+    check::<CacheDocument>("plugin-cache");
+    check::<CrateDocument>("crate-info");
+    check::<TourDocument>("tour");
+    check::<FailureDocument>("error");
+}
+
+#[test]
+fn the_page_of_environment_variables_lists_all_of_them() {
+    let rows: String = agents_system::env::ALL
+        .iter()
+        .map(|variable| format!("| `{}` | {} |\n", variable.name, variable.meaning.trim()))
+        .collect();
+    let page = format!(
+        "# Environment variables\n\nGenerated from `crates/system/src/env.rs`; a test keeps it true.\n\n\
+         | variable | meaning |\n|---|---|\n{rows}\n\
+         Children that we start for plugins get `SYMPOSIUM_<NAME>` (what to run) and `SYMPOSIUM_DIR_<NAME>` (its directory) for \
+         each installation involved, and `PATH` with their directories in front.\n"
+    );
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/environment.md");
+    agents_testkit::pages::check_generated(file, &page);
+}
