@@ -1,0 +1,103 @@
+//! The rules of the house, as tests: who may know whom, how long a file may be, what a file may not be called.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Each room with the rooms that it may know. Dependencies point downwards only.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("agents-system", &[]),
+    ("agents-workspace", &["agents-system"]),
+    ("agents-install", &["agents-system", "agents-workspace"]),
+    ("agents-plugin", &["agents-system", "agents-workspace", "agents-install"]),
+    ("cargo-agents", &["agents-system", "agents-workspace", "agents-install", "agents-plugin"]),
+    ("agents-testkit", &[]),
+];
+
+/// Past this, a file is two files.
+const MAX_LINES: usize = 800;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn sources() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![root().join("crates")];
+    while let Some(dir) = waiting.pop() {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("target") {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    assert!(found.len() > 50, "the sources were not found");
+    found
+}
+
+#[test]
+fn rooms_know_only_the_rooms_below_them() {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let allowed: BTreeMap<&str, &[&str]> = ROOMS.iter().copied().collect();
+    let packages = metadata["packages"].as_array().unwrap();
+    let names: BTreeSet<&str> = packages.iter().filter_map(|it| it["name"].as_str()).collect();
+    assert_eq!(names, allowed.keys().copied().collect(), "a room is missing in the list, or gone");
+    for package in packages {
+        let name = package["name"].as_str().unwrap();
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let known = dependency["name"].as_str().unwrap();
+            if !names.contains(known) {
+                continue;
+            }
+            if dependency["kind"] == "dev" && known == "agents-testkit" {
+                continue;
+            }
+            assert!(allowed[name].contains(&known), "{name} may not know {known}");
+        }
+    }
+}
+
+#[test]
+fn no_file_is_longer_than_two_files() {
+    for path in sources() {
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert!(lines <= MAX_LINES, "{} has {lines} lines", path.display());
+    }
+}
+
+#[test]
+fn files_are_named_for_what_they_hold() {
+    for path in sources() {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        for empty_word in ["mod", "utils", "util", "helpers", "common", "misc", "core", "manager"] {
+            assert_ne!(name, empty_word, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn only_the_program_prints() {
+    for path in sources() {
+        let text = path.to_string_lossy().into_owned();
+        let is_library = text.contains("/src/")
+            && !text.contains("/cargo-agents/")
+            && !text.contains("/testkit/")
+            && !text.ends_with("tests.rs");
+        if is_library {
+            let code = fs::read_to_string(&path).unwrap();
+            let code = code.split("#[cfg(test)]").next().unwrap();
+            assert!(!code.contains("io::stdout()"), "{text} writes to standard output");
+        }
+    }
+}
