@@ -111,7 +111,7 @@ impl Failure {
     }
 
     /// Standard output did not take what we had to say.
-    pub(crate) fn printing(error: io::Error) -> Self {
+    pub(crate) fn printing(error: &io::Error) -> Self {
         let broken_pipe = error.kind() == io::ErrorKind::BrokenPipe;
         let message = format!("cannot write to standard output: {error}");
         Self { broken_pipe, ..Self::new(ErrorKind::Failure, message) }

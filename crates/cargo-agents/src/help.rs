@@ -238,13 +238,13 @@ mod tests {
     use super::*;
     use clap::Parser as _;
 
-    fn check(line: &str, expected: Option<Wanted>) {
+    fn check(line: &str, expected: impl Into<Option<Wanted>>) {
         let argv: Vec<OsString> = std::iter::once("cargo-agents")
             .chain(line.split_whitespace())
             .map(Into::into)
             .collect();
         let parsed = Args::try_parse_from(&argv);
-        assert_eq!(wanted(&parsed, &argv), expected, "{line}");
+        assert_eq!(wanted(&parsed, &argv), expected.into(), "{line}");
     }
 
     fn built_in(path: &[&str]) -> Option<Wanted> {

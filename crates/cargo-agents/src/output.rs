@@ -50,20 +50,20 @@ impl Output {
 
     /// Result text as it is.
     pub(crate) fn text(&self, text: impl std::fmt::Display) -> Result<(), Failure> {
-        write!(self.stdout.borrow_mut(), "{text}").map_err(Failure::printing)
+        write!(self.stdout.borrow_mut(), "{text}").map_err(|error| Failure::printing(&error))
     }
 
     /// The one document of `--json`.
     pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), Failure> {
         let mut stdout = self.stdout.borrow_mut();
         serde_json::to_writer_pretty(&mut *stdout, document)
-            .map_err(|error| Failure::printing(error.into()))?;
-        writeln!(stdout).map_err(Failure::printing)
+            .map_err(|error| Failure::printing(&error.into()))?;
+        writeln!(stdout).map_err(|error| Failure::printing(&error))
     }
 
     /// Brings everything out.
     pub(crate) fn flush(&self) -> Result<(), Failure> {
-        self.stdout.borrow_mut().flush().map_err(Failure::printing)
+        self.stdout.borrow_mut().flush().map_err(|error| Failure::printing(&error))
     }
 
     /// Shows findings on standard error, as loud as the user asked for.

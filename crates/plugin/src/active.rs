@@ -131,7 +131,8 @@ impl Registries<'_> {
         for _ in 0..MAX_CHAIN {
             let (probes, mut findings) = self.probes(&catalog, workspace, cwd, acquire);
             let here = Surroundings { workspace, probes: &probes, asker: Asker::Other };
-            let judge = Judge { catalog: &catalog, enablement: &self.config.enablement, root, here };
+            let judge =
+                Judge { catalog: &catalog, enablement: &self.config.enablement, root, here };
             let (decisions, wanted) = judge.decide();
             let arrived: Vec<_> = wanted.iter().filter_map(|wanted| fetched.get(wanted)).collect();
             drop(probes);
@@ -144,7 +145,8 @@ impl Registries<'_> {
                 catalog.add_fetched(scan, name);
             }
         }
-        let finding = Finding::error(format!("plugins bring along one another more than {MAX_CHAIN} deep"));
+        let finding =
+            Finding::error(format!("plugins bring along one another more than {MAX_CHAIN} deep"));
         ActiveSet { catalog, findings: vec![finding], wanted: Vec::new(), decisions: Vec::new() }
     }
 
@@ -187,10 +189,11 @@ impl Judge<'_> {
         let decisions = plugins.iter().zip(states).map(|(plugin, state)| {
             let active = matches!(state, State::Active(_));
             let here = here_for(self.here, plugin);
-            let applies = |subcommand: &SubcommandSummary| match active && subcommand.gate.holds(here) {
-                true => Applies::Yes,
-                false => Applies::No,
-            };
+            let applies =
+                |subcommand: &SubcommandSummary| match active && subcommand.gate.holds(here) {
+                    true => Applies::Yes,
+                    false => Applies::No,
+                };
             let subcommands = plugin.subcommands.iter().map(applies).collect();
             Decision { state, subcommands }
         });
@@ -240,7 +243,10 @@ impl Judge<'_> {
         let plugins = &self.catalog.plugins;
         let mut wanted: Vec<Wanted> = Vec::new();
         let mut want = |new: Wanted| {
-            if !wanted.iter().any(|known| known.name == new.name && known.requirement == new.requirement) {
+            if !wanted
+                .iter()
+                .any(|known| known.name == new.name && known.requirement == new.requirement)
+            {
                 wanted.push(new);
             }
         };
@@ -252,7 +258,8 @@ impl Judge<'_> {
             }
         }
         let is_active = |state: &State| matches!(state, State::Active(_));
-        let mut waiting: Vec<usize> = (0..plugins.len()).filter(|at| is_active(&states[*at])).collect();
+        let mut waiting: Vec<usize> =
+            (0..plugins.len()).filter(|at| is_active(&states[*at])).collect();
         while let Some(at) = waiting.pop() {
             let plugin = &plugins[at];
             let here = here_for(self.here, plugin);
@@ -284,7 +291,10 @@ impl Judge<'_> {
             || self.here.workspace.is_some_and(|workspace| {
                 workspace.packages.iter().any(|package| {
                     package.name == chained.name
-                        && chained.requirement.as_ref().is_none_or(|it| it.0.matches(&package.version))
+                        && chained
+                            .requirement
+                            .as_ref()
+                            .is_none_or(|it| it.0.matches(&package.version))
                 })
             })
     }

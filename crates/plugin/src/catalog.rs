@@ -216,8 +216,11 @@ impl Registries<'_> {
     }
 
     fn cache_file(&self, kind: &str, tail: &str, key: &str) -> CacheFile {
-        let tail: String =
-            tail.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+        let tail: String = tail
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+            .take(40)
+            .collect();
         let name = format!("{tail}-{}", name_hash(key));
         CacheFile::new(self.dirs.cache.join(kind).join(name), LAYOUT)
     }

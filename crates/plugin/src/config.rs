@@ -19,8 +19,14 @@ pub const USER_PLUGINS: &str = "user-plugins";
 /// Keys of later versions and of Symposium's configuration: known, so not a spelling mistake, and
 /// without any effect here.
 const NOT_OURS: &[&str] = &[
-    "agent", "agents-syncing", "auto-sync", "auto-update", "hook-scope", "logging",
-    "sync-debounce-secs", "telemetry",
+    "agent",
+    "agents-syncing",
+    "auto-sync",
+    "auto-update",
+    "hook-scope",
+    "logging",
+    "sync-debounce-secs",
+    "telemetry",
 ];
 
 /// The user's configuration, as far as plugins go.
@@ -127,8 +133,8 @@ impl Config {
 
     fn parse(dirs: &Dirs, file: &Utf8Path, text: &str) -> Result<Self, ConfigError> {
         let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
-        let document = Document::parse(file.to_owned(), text)
-            .map_err(|finding| invalid(vec![*finding]))?;
+        let document =
+            Document::parse(file.to_owned(), text).map_err(|finding| invalid(vec![*finding]))?;
         let (registries, enablement) = {
             let root = document.root();
             for key in NOT_OURS {
@@ -144,7 +150,7 @@ impl Config {
                 }
                 registries.push(spec);
             }
-            let enablement = decode_enablement(&root);
+            let enablement = decode_enablement(&root, dirs);
             root.warn_unknown();
             (registries, enablement)
         };
@@ -203,11 +209,11 @@ fn decode_registry(table: &Table<'_>, dirs: &Dirs) -> Option<RegistrySpec> {
     Some(RegistrySpec { name: name?.to_string(), place, auto_update })
 }
 
-fn decode_enablement(root: &Table<'_>) -> Enablement {
+fn decode_enablement(root: &Table<'_>, dirs: &Dirs) -> Enablement {
     let Some(table) = root.table("plugins") else { return Enablement::default() };
-    let names = |key| table.strings(key).iter().map(|name| name.to_string()).collect();
+    let names = |key| table.strings(key).iter().map(ToString::to_string).collect();
     let enablement = Enablement {
-        used: decode_uses(&table),
+        used: decode_uses(&table, dirs),
         auto_enabled: names("auto-enable"),
         disabled: names("disable"),
     };
@@ -215,7 +221,7 @@ fn decode_enablement(root: &Table<'_>) -> Enablement {
     enablement
 }
 
-fn decode_uses(table: &Table<'_>) -> Vec<Use> {
+fn decode_uses(table: &Table<'_>, dirs: &Dirs) -> Vec<Use> {
     let Some(value) = table.get("use") else { return Vec::new() };
     let Some(items) = value.items() else {
         value.wrong_type("use", "a list of names or of tables with `name` and `workspace`");
@@ -232,7 +238,7 @@ fn decode_uses(table: &Table<'_>) -> Vec<Use> {
         };
         let (name, workspace) = (entry.required_string("name"), entry.string("workspace"));
         entry.deny_unknown();
-        let workspace = workspace.map(|path| canonical(Utf8Path::new(path.as_str())));
+        let workspace = workspace.map(|path| canonical(&dirs.config.join(path.as_str())));
         Some(Use { name: name?.to_string(), workspace })
     });
     uses.collect()
@@ -258,7 +264,10 @@ impl Enablement {
     }
 
     /// The names in `[plugins] use` that count in this workspace.
-    pub fn used_names<'e>(&'e self, workspace: Option<&'e Utf8Path>) -> impl Iterator<Item = &'e str> {
+    pub fn used_names<'e>(
+        &'e self,
+        workspace: Option<&'e Utf8Path>,
+    ) -> impl Iterator<Item = &'e str> {
         let uses = self.used.iter().filter(move |entry| entry.counts_in(workspace));
         uses.map(|entry| entry.name.as_str())
     }
@@ -282,7 +291,6 @@ fn same(one: &str, other: &str) -> bool {
 fn canonical(path: &Utf8Path) -> Utf8PathBuf {
     path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned())
 }
-
 
 #[cfg(test)]
 mod tests;

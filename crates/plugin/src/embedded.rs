@@ -101,7 +101,8 @@ fn default_groups(
     owner: Owner,
     inputs: &mut Inputs,
 ) -> Vec<SkillGroup> {
-    let group = |gate: Gate, path: &str| SkillGroup { gate, source: SkillSource::Path(path.to_owned()) };
+    let group =
+        |gate: Gate, path: &str| SkillGroup { gate, source: SkillSource::Path(path.to_owned()) };
     let mut groups = Vec::new();
     match manifest.map(|manifest| (&manifest.crate_skills, manifest.default_skills)) {
         Some((CrateSkills::Listed(entries), _)) => {

@@ -71,7 +71,8 @@ fn contributions(manifest: &Manifest, active: bool, here: Surroundings<'_>) -> V
         let evaluation = gate.explain(here);
         Contribution { kind, name, active: active && evaluation.holds, steps: evaluation.steps }
     };
-    let skills = manifest.skills.iter().map(|group| of("skills", describe(&group.source), &group.gate));
+    let skills =
+        manifest.skills.iter().map(|group| of("skills", describe(&group.source), &group.gate));
     let subcommands = manifest
         .subcommands
         .iter()
@@ -80,10 +81,14 @@ fn contributions(manifest: &Manifest, active: bool, here: Surroundings<'_>) -> V
         .hooks
         .iter()
         .map(|hook| of("hook", format!("{} ({})", hook.name, hook.event), &hook.gate));
-    let servers =
-        manifest.mcp_servers.iter().map(|server| of("mcp server", server.name.clone(), &server.gate));
-    let chained =
-        manifest.chained.iter().map(|chained| of("plugin", chained.name.to_string(), &chained.gate));
+    let servers = manifest
+        .mcp_servers
+        .iter()
+        .map(|server| of("mcp server", server.name.clone(), &server.gate));
+    let chained = manifest
+        .chained
+        .iter()
+        .map(|chained| of("plugin", chained.name.to_string(), &chained.gate));
     skills.chain(subcommands).chain(hooks).chain(servers).chain(chained).collect()
 }
 

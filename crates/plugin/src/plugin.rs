@@ -116,10 +116,11 @@ impl Plugin {
     }
 
     /// The whole manifest.
-    pub fn manifest(&self) -> Result<Manifest, Finding> {
+    pub fn manifest(&self) -> Result<Manifest, Box<Finding>> {
         postcard::from_bytes(&self.body).map_err(|error| {
-            Finding::error(format!("the stored manifest of `{}` cannot be read: {error}", self.name))
-                .hint("run `cargo agents plugin cache prune --all` and try again")
+            let message = format!("the stored manifest of `{}` cannot be read: {error}", self.name);
+            let hint = "run `cargo agents plugin cache prune --all` and try again";
+            Box::new(Finding::error(message).hint(hint))
         })
     }
 

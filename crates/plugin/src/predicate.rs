@@ -26,6 +26,7 @@ pub const BUILT_IN: &[&str] = &[
     "path_exists",
     "env",
     "workspace-member",
+    "workspace_member",
     "not",
     "any",
     "all",
@@ -232,7 +233,6 @@ impl fmt::Display for Requirement {
         }
     }
 }
-
 
 #[cfg(test)]
 mod tests;

@@ -60,7 +60,10 @@ impl Visited {
 }
 
 /// Whether a directory holds a plugin, and which file says so.
-pub fn manifest_in(dir: &Utf8Path, inputs: &mut Inputs) -> io::Result<Option<(Utf8PathBuf, String)>> {
+pub fn manifest_in(
+    dir: &Utf8Path,
+    inputs: &mut Inputs,
+) -> io::Result<Option<(Utf8PathBuf, String)>> {
     for name in [MANIFEST_FILE, SKILL_FILE] {
         let file = dir.join(name);
         if let Some(text) = inputs.read(&file)? {

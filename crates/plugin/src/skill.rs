@@ -126,7 +126,9 @@ impl Reader<'_> {
                 None
             }
             None => {
-                self.at_start(Finding::error(format!("`{key}` is missing in the header of the skill")));
+                self.at_start(Finding::error(format!(
+                    "`{key}` is missing in the header of the skill"
+                )));
                 None
             }
         }
@@ -277,7 +279,8 @@ fn collect_skills(
         return found.push(file);
     }
     let Ok(entries) = dir.read_dir_utf8() else { return };
-    let mut dirs: Vec<Utf8PathBuf> = entries.flatten().map(|entry| entry.into_path()).collect();
+    let mut dirs: Vec<Utf8PathBuf> =
+        entries.flatten().map(camino::Utf8DirEntry::into_path).collect();
     dirs.sort();
     if let Some(depth) = depth.checked_sub(1) {
         dirs.iter().for_each(|dir| collect_skills(dir, depth, visited, found));

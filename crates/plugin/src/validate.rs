@@ -71,7 +71,8 @@ fn validate_file(file: &Utf8Path, text: &str) -> Vec<Checked> {
     } else {
         parse_entry(file, text)
     };
-    let origin = if embedded { Origin::Member(String::new()) } else { Origin::Registry(String::new()) };
+    let origin =
+        if embedded { Origin::Member(String::new()) } else { Origin::Registry(String::new()) };
     let kind = match file.file_name() {
         Some(SKILL_FILE) => Kind::Skill,
         _ => Kind::Plugin,
@@ -127,7 +128,8 @@ fn check_inside(
     let mut skills = Vec::new();
     for group in &manifest.skills {
         let SkillSource::Path(path) = &group.source else { continue };
-        let found = skills_below(&dir.join(path));
+        // Without the `.` of `source.path = "."`.
+        let found = skills_below(&dir.join(path).components().collect::<Utf8PathBuf>());
         if found.is_empty() {
             let message = format!("there is no `{SKILL_FILE}` in `{path}`");
             findings.push(Finding::warning(message).at(Place::file(file)));

@@ -341,6 +341,7 @@ fn listen_for_interrupts() {
     });
 }
 
+#[derive(Clone, Copy)]
 enum Signal {
     Terminate,
     Kill,

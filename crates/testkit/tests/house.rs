@@ -1,5 +1,7 @@
 //! The rules of the house, as tests: who may know whom, how long a file may be, what a file may not be called.
 
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,

@@ -6,13 +6,14 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     Workspaces,
+    decide::Trust,
     error::{CargoError, Reason, WorkspaceError},
     files::{Files, Undecided},
     find::{Graph, Ground},
     locate::{self, Here},
     lockfile::LOCK,
     manifest::{self, MANIFEST},
-    metadata::{self, LockFile, Metadata},
+    metadata::{self, LockFile, Metadata, Platform},
     mirror::Mirror,
     store::{Entry, Store},
 };
@@ -39,13 +40,15 @@ impl Workspaces<'_> {
         let lock = asking.files.read(&root.join(LOCK))?;
         asking.read_toolchain(here)?;
         let stale = match (&ground, &lock) {
-            (Some(ground), Some(lock)) => match ground.decide(lock, &mut asking.files) {
-                // It was changed while we waited for our turn.
-                Ok(graph) => return Ok(asking.keep(store, graph, LockFile::Users)),
-                Err(Undecided::Failed(error)) => return Err(error),
-                Err(Undecided::Stale(_)) => true,
-                Err(Undecided::AskCargo(_)) => false,
-            },
+            (Some(ground), Some(lock)) => {
+                match ground.decide(lock, Trust::Unchecked, &mut asking.files) {
+                    // It was changed while we waited for our turn.
+                    Ok(graph) => return Ok(asking.keep(store, graph, LockFile::Users)),
+                    Err(Undecided::Failed(error)) => return Err(error),
+                    Err(Undecided::Stale(_)) => true,
+                    Err(Undecided::AskCargo(_)) => false,
+                }
+            }
             (ground, None) => ground.is_some(),
             (None, Some(_)) => false,
         };
@@ -61,9 +64,12 @@ impl Workspaces<'_> {
         }
         let mirror = self.mirror(&root, lock.as_deref())?;
         if let (true, Some(ground)) = (stale, &ground) {
-            let lock = self.update(here, &mirror)?;
-            if let Ok(graph) = ground.decide(&lock, &mut asking.files) {
-                store.save_lock(&lock);
+            let updated = self.update(here, &mirror)?;
+            if let Ok(graph) = ground.decide(&updated, Trust::Checked, &mut asking.files) {
+                if Some(&updated) == lock.as_ref() {
+                    return Ok(asking.keep(store, graph, LockFile::Users));
+                }
+                store.save_lock(&updated);
                 return Ok(asking.keep(store, graph, LockFile::Ours));
             }
         }
@@ -83,22 +89,14 @@ impl Workspaces<'_> {
         cwd: &Utf8Path,
         mirror: Option<&Mirror>,
     ) -> Result<Metadata, CargoError> {
-        let Some(mirror) = mirror else {
-            return metadata::ask(self, cwd, &dir.join(MANIFEST), LockFile::Users);
-        };
-        metadata::ask(self, cwd, &mirror.manifest(dir), LockFile::Ours)
-            .map(|found| found.map_paths(|path| mirror.real(path)))
-            .map_err(|error| in_real_words(error, mirror))
-    }
-
-    /// The same in a new mirror with this lock file.
-    pub(crate) fn metadata_anew(
-        &self,
-        root: &Utf8Path,
-        lock: Option<&str>,
-    ) -> Result<Metadata, CargoError> {
-        let mirror = self.mirror(root, lock)?;
-        self.metadata(root, root, Some(&mirror))
+        let every = Platform::Every;
+        match mirror {
+            None => metadata::ask(self, cwd, &dir.join(MANIFEST), LockFile::Users, every),
+            Some(mirror) => {
+                let manifest = mirror.manifest(dir);
+                mirror.undo(metadata::ask(self, cwd, &manifest, LockFile::Ours, every))
+            }
+        }
     }
 
     /// Lets cargo bring the lock file of the mirror up to date. This keeps every version that is locked
@@ -107,11 +105,11 @@ impl Workspaces<'_> {
         let manifest = mirror.manifest(&here.dir);
         let args = ["update", "--workspace", "--manifest-path", manifest.as_str()];
         let updated = self.cargo.ask(&args, &here.cwd, metadata::ABOUT, self.progress);
-        updated.map_err(|error| in_real_words(error, mirror))?;
+        mirror.undo_error(updated)?;
         fs_err::read_to_string(mirror.lock()).map_err(|source| WorkspaceError::Read { source })
     }
 
-    fn mirror(&self, root: &Utf8Path, lock: Option<&str>) -> Result<Mirror, CargoError> {
+    pub(crate) fn mirror(&self, root: &Utf8Path, lock: Option<&str>) -> Result<Mirror, CargoError> {
         Mirror::new(root, lock, self.cargo.home()).map_err(|source| CargoError::Scratch { source })
     }
 
@@ -171,15 +169,5 @@ impl Asking<'_> {
 impl From<Metadata> for Graph {
     fn from(found: Metadata) -> Self {
         Self { root: found.root, members: found.members, packages: found.direct }
-    }
-}
-
-/// Nobody should read paths of a mirror that is gone.
-fn in_real_words(error: CargoError, mirror: &Mirror) -> CargoError {
-    match error {
-        CargoError::Failed { about, said, reason } => {
-            CargoError::Failed { about, said: mirror.real_text(&said), reason }
-        }
-        other => other,
     }
 }

@@ -30,12 +30,22 @@ impl From<NotUnderstood> for Undecided {
     }
 }
 
+/// How far the lock file can be believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// It may be older than the manifests.
+    Unchecked,
+    /// Cargo has just brought it up to date.
+    Checked,
+}
+
 /// The direct dependencies of the members.
 pub(crate) fn direct_dependencies(
     root: &Manifest,
     members: &Members,
     config: &Config,
     lock: &Lock<'_>,
+    trust: Trust,
     files: &mut Files<'_>,
 ) -> Result<BTreeSet<Package>, Undecided> {
     if root.is_exotic() || members.values().any(|member| member.is_exotic()) {
@@ -52,6 +62,7 @@ pub(crate) fn direct_dependencies(
         members,
         config,
         lock,
+        trust,
         index: lock.index(),
         patches: Vec::new(),
         open: members.keys().cloned().collect(),
@@ -78,6 +89,7 @@ struct Decision<'d, 'f, 'l, 'a> {
     members: &'d Members,
     config: &'d Config,
     lock: &'l Lock<'a>,
+    trust: Trust,
     index: Index<'l, 'a>,
     patches: Vec<Patch<'l>>,
     /// Directories to visit.
@@ -95,6 +107,19 @@ struct Patch<'l> {
     replaces: String,
     dir: Option<Utf8PathBuf>,
     locked: &'l Locked<'l>,
+}
+
+impl Patch<'_> {
+    fn applies_to(&self, wanted: &Wanted) -> bool {
+        let address = wanted.origin.address();
+        self.name == wanted.name
+            && address.is_some_and(|address| same_address(address, &self.replaces))
+            && wanted.accepts(self.locked.version)
+    }
+
+    fn is(&self, edge: &Locked<'_>) -> bool {
+        self.locked.version == edge.version && self.locked.source == edge.source
+    }
 }
 
 impl<'l, 'a: 'l> Decision<'_, '_, 'l, 'a> {
@@ -125,18 +150,19 @@ impl<'l, 'a: 'l> Decision<'_, '_, 'l, 'a> {
                 continue;
             }
             let wanted = Wanted::new(&manifest, root, self.config, key, dependency)?;
-            let Some((at, dir)) = self.resolve(&wanted, &edges)? else {
-                // Optional dependencies of others are locked only if somebody turns them on.
-                if wanted.optional && !is_member {
-                    continue;
-                }
+            let resolved = self.resolve(&wanted, &edges)?;
+            // Optional dependencies of others are locked only if somebody turns them on.
+            if resolved.is_empty() && (is_member || !wanted.optional) {
                 return Err(Undecided::Stale("a dependency that is not in the lock file"));
-            };
-            used[at] = true;
-            if is_member {
-                self.found.insert(package(self.lock, edges[at], dir.as_deref())?);
             }
-            self.open.extend(dir);
+            for (at, dir) in resolved {
+                used[at] = true;
+                if is_member {
+                    let package = package(self.lock, edges[at], dir.as_deref())?;
+                    self.found.insert(package);
+                }
+                self.open.extend(dir);
+            }
         }
         if used.contains(&false) {
             return Err(Undecided::Stale("a dependency that is not in the manifest"));
@@ -144,54 +170,47 @@ impl<'l, 'a: 'l> Decision<'_, '_, 'l, 'a> {
         Ok(())
     }
 
-    /// Which of the edges a declared dependency stands for, and its directory if it is one.
+    /// Which of the edges a declared dependency stands for, with its directory if it is one. Exactly one,
+    /// or none; several only if the lock file is checked, where every edge has its reason.
     fn resolve(
         &mut self,
         wanted: &Wanted,
         edges: &[&Locked<'a>],
-    ) -> Result<Option<(usize, Option<Utf8PathBuf>)>, Undecided> {
-        let own_version = match &wanted.origin {
-            Origin::Path(dir) => Some(self.version_in(dir, &wanted.name, wanted.optional)?),
-            Origin::Git(..) | Origin::Registry(_) => None,
-        };
-        let address = wanted.origin.address();
-        let patches: Vec<&Patch<'_>> = self
-            .patches
-            .iter()
-            .filter(|patch| {
-                patch.name == wanted.name
-                    && address.is_some_and(|address| same_address(address, &patch.replaces))
-                    && wanted.accepts(patch.locked.version)
-            })
-            .collect();
-        let mut fitting = edges.iter().enumerate().filter_map(|(at, edge)| {
-            if edge.name != wanted.name || !wanted.accepts(edge.version) {
-                return None;
+    ) -> Result<Vec<(usize, Option<Utf8PathBuf>)>, Undecided> {
+        let (own_dir, own_version) = match &wanted.origin {
+            Origin::Path(dir) => {
+                let version = self.version_in(dir, &wanted.name, wanted.optional)?;
+                (Some(dir), Some(version))
             }
-            let is_it = |patch: &&&Patch<'_>| {
-                patch.locked.version == edge.version && patch.locked.source == edge.source
-            };
-            if let Some(patch) = patches.iter().find(is_it) {
-                return Some((at, patch.dir.clone(), true));
+            Origin::Git(..) | Origin::Registry(_) => (None, None),
+        };
+        let patches: Vec<&Patch<'_>> =
+            self.patches.iter().filter(|patch| patch.applies_to(wanted)).collect();
+        let mut unpatched = false;
+        let mut found = Vec::new();
+        for (at, edge) in edges.iter().enumerate() {
+            if edge.name != wanted.name || !wanted.accepts(edge.version) {
+                continue;
             }
             let version_agrees =
                 own_version.as_ref().is_none_or(|own| own.as_deref() == Some(edge.version));
-            let dir = match &wanted.origin {
-                Origin::Path(dir) => Some(dir.clone()),
-                Origin::Git(..) | Origin::Registry(_) => None,
-            };
-            (version_agrees && wanted.origin.agrees(edge)).then_some((at, dir, false))
-        });
-        let first = fitting.next();
-        if fitting.next().is_some() {
-            return Err(Undecided::AskCargo("a dependency that two locked packages satisfy"));
-        }
-        match first {
-            Some((_, _, false)) if !patches.is_empty() => {
-                Err(Undecided::AskCargo("a patch that may apply and does not"))
+            if let Some(patch) = patches.iter().find(|patch| patch.is(edge)) {
+                found.push((at, patch.dir.clone()));
+            } else if version_agrees && wanted.origin.agrees(edge) {
+                unpatched = true;
+                found.push((at, own_dir.cloned()));
             }
-            found => Ok(found.map(|(at, dir, _)| (at, dir))),
         }
+        if self.trust == Trust::Checked {
+            return Ok(found);
+        }
+        if found.len() > 1 {
+            return Err(Undecided::Stale("a dependency that two locked packages satisfy"));
+        }
+        if unpatched && !patches.is_empty() {
+            return Err(Undecided::Stale("a patch that may apply and does not"));
+        }
+        Ok(found)
     }
 
     /// Every patch, each of which must be known to the lock file, as used or as unused.

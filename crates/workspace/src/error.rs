@@ -138,6 +138,13 @@ fn offline_words(said: &str) -> &'static str {
 
 const WITHOUT_OFFLINE: &str = "run once without `--offline`, or run `cargo fetch` first";
 
+impl CargoError {
+    /// Whether it is, or may be, only the network that is missing.
+    pub(crate) fn lacks_network(&self) -> bool {
+        self.kind() == ErrorKind::Network
+    }
+}
+
 impl Explain for WorkspaceError {
     fn kind(&self) -> ErrorKind {
         match self {

@@ -19,7 +19,8 @@ use crate::{
 pub(crate) enum Undecided {
     /// Rules that only cargo knows, or a mistake that it reports best.
     AskCargo(&'static str),
-    /// The lock file does not answer for the manifests.
+    /// The lock file does not answer for the manifests, or might not. Cargo can bring it up to date
+    /// without downloading anything, and then it does.
     Stale(&'static str),
     /// Something cannot be read at all.
     Failed(WorkspaceError),

@@ -7,10 +7,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use semver::Version;
 
 use crate::{
-    Cargo, CrateName, Details, Member, Package, Workspace,
+    Cargo, CrateName, Member, Package, Workspace,
     config::Config,
-    decide,
-    error::{CargoError, Reason, WorkspaceError},
+    decide::{self, Trust},
+    error::WorkspaceError,
     files::{Files, Undecided},
     locate::{self, Here},
     lockfile::{LOCK, Lock},
@@ -68,33 +68,6 @@ impl Workspaces<'_> {
         Ok(self.entry(cwd)?.map(|(_, entry)| entry.workspace))
     }
 
-    /// The enabled features and source directories of every package of a workspace. The first time after a
-    /// change this asks cargo, which fetches what is missing.
-    pub fn details(&self, workspace: &Workspace) -> Result<Details, WorkspaceError> {
-        let Some((store, entry)) = self.entry(&workspace.root)? else {
-            // The workspace is gone; cargo says so best.
-            return Ok(self.metadata(&workspace.root, &workspace.root, None)?.details);
-        };
-        let all_there =
-            |details: &Details| details.packages.iter().all(|package| package.dir.is_dir());
-        if let Some(details) = store.load_details(&entry.fingerprint).filter(all_there) {
-            return Ok(details);
-        }
-        let root = &entry.workspace.root;
-        let found = match entry.lock {
-            LockFile::Users => match self.metadata(root, root, None) {
-                Err(CargoError::Failed { reason: Reason::Locked, .. }) => {
-                    let lock = fs_err::read_to_string(root.join(LOCK)).ok();
-                    self.metadata_anew(root, lock.as_deref())?
-                }
-                found => found?,
-            },
-            LockFile::Ours => self.metadata_anew(root, store.load_lock().as_deref())?,
-        };
-        store.save_details(&entry.fingerprint, found.details.clone());
-        Ok(found.details)
-    }
-
     pub(crate) fn store_of_root(&self, root: &Utf8Path) -> Store {
         let here = Here { cwd: root.to_owned(), dir: root.to_owned(), configs: Vec::new() };
         Store::of(&here, self.cargo.home(), self.cache)
@@ -119,7 +92,7 @@ impl Workspaces<'_> {
         Ok(text.unwrap_or_default())
     }
 
-    fn entry(&self, cwd: &Utf8Path) -> Result<Option<(Store, Entry)>, WorkspaceError> {
+    pub(crate) fn entry(&self, cwd: &Utf8Path) -> Result<Option<(Store, Entry)>, WorkspaceError> {
         match self.look(cwd)? {
             Look::Outside => Ok(None),
             Look::Known(store, entry) => Ok(Some((store, *entry))),
@@ -172,7 +145,7 @@ fn read(here: &Here, files: &mut Files<'_>) -> Result<Graph, Undecided> {
     let ground = Ground::read(here, files)?;
     let lock = files.read(&ground.root.dir.join(LOCK))?;
     let lock = lock.ok_or(Undecided::Stale("no lock file"))?;
-    ground.decide(&lock, files)
+    ground.decide(&lock, Trust::Unchecked, files)
 }
 
 impl Ground {
@@ -189,10 +162,21 @@ impl Ground {
     }
 
     /// The answer, if this lock file has it.
-    pub(crate) fn decide(&self, lock: &str, files: &mut Files<'_>) -> Result<Graph, Undecided> {
+    pub(crate) fn decide(
+        &self,
+        lock: &str,
+        trust: Trust,
+        files: &mut Files<'_>,
+    ) -> Result<Graph, Undecided> {
         let lock = Lock::parse(lock)?;
-        let found =
-            decide::direct_dependencies(&self.root, &self.members, &self.config, &lock, files)?;
+        let found = decide::direct_dependencies(
+            &self.root,
+            &self.members,
+            &self.config,
+            &lock,
+            trust,
+            files,
+        )?;
         let mut members = Vec::with_capacity(self.members.len());
         for manifest in self.members.values() {
             let (name, version) = decide::identity(manifest, &self.root)?;

@@ -50,6 +50,7 @@ mod ask;
 mod cargo;
 mod config;
 mod decide;
+mod details;
 mod error;
 mod files;
 mod find;

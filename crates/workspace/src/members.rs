@@ -46,10 +46,6 @@ pub(crate) fn find(root: &Rc<Manifest>, files: &mut Files<'_>) -> Result<Members
         }
         members.insert(dir, manifest);
     }
-    // Everything was read, so that changes are noticed; what the pattern matches, cargo knows.
-    if workspace.members.iter().any(|pattern| pattern.contains("**")) {
-        return Err(Undecided::AskCargo("a pattern with `**` among the members"));
-    }
     // A virtual root was in the list only so that it is not visited twice.
     members.retain(|_, manifest| manifest.text.package.is_some());
     Ok(members)
@@ -93,21 +89,19 @@ fn expand(
     if !pattern.contains(['*', '?', '[']) {
         return Ok(vec![manifest::join(root, pattern)]);
     }
+    if pattern.contains("**") {
+        return expand_deep(root, pattern, files);
+    }
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
         let mut next = Vec::new();
-        if part == "**" {
-            for dir in &found {
-                walk(dir, files, &mut next)?;
-            }
-        } else if part.contains(['*', '?', '[']) {
+        if part.contains(['*', '?', '[']) {
             // What the pattern cannot express cargo refuses, and is asked about.
             let Ok(part) = glob::Pattern::new(part) else {
                 return Ok(vec![root.join(pattern)]);
             };
             for dir in &found {
-                let names = files.list(dir)?;
-                let names = names.into_iter().filter(|name| part.matches(name));
-                next.extend(names.map(|name| dir.join(name)));
+                let names = files.list(dir)?.into_iter();
+                next.extend(names.filter(|name| part.matches(name)).map(|name| dir.join(name)));
             }
         } else {
             next.extend(found.iter().map(|dir| manifest::join(dir, part)));
@@ -120,17 +114,31 @@ fn expand(
     Ok(found)
 }
 
-fn walk(
-    dir: &Utf8Path,
+/// The same for a pattern over any depth: found by the library that cargo uses, while every directory
+/// that it may look into is noted.
+fn expand_deep(
+    root: &Utf8Path,
+    pattern: &str,
     files: &mut Files<'_>,
-    out: &mut Vec<Utf8PathBuf>,
-) -> Result<(), WorkspaceError> {
-    out.push(dir.to_owned());
+) -> Result<Vec<Utf8PathBuf>, WorkspaceError> {
+    let whole = root.join(pattern);
+    let plain = pattern.split('/').take_while(|part| !part.contains(['*', '?', '[']));
+    let plain = plain.fold(root.to_owned(), |dir, part| manifest::join(&dir, part));
+    walk(&plain, files)?;
+    let found = glob::glob(whole.as_str()).into_iter().flatten().flatten();
+    let found = found.filter_map(|path| Utf8PathBuf::from_path_buf(path).ok());
+    let found: Vec<_> =
+        found.filter(|path| path.is_dir()).map(|path| manifest::join(&path, "")).collect();
+    Ok(if found.is_empty() { vec![whole] } else { found })
+}
+
+fn walk(dir: &Utf8Path, files: &mut Files<'_>) -> Result<(), WorkspaceError> {
     for name in files.list(dir)? {
         let below = dir.join(name);
-        let real = below.symlink_metadata().is_ok_and(|data| data.is_dir());
-        if real && !below.ends_with("target") && !below.ends_with(".git") {
-            walk(&below, files, out)?;
+        let is_real = below.symlink_metadata().is_ok_and(|data| data.is_dir());
+        // Build results and repositories are large and hold no members.
+        if is_real && !below.ends_with("target") && !below.ends_with(".git") {
+            walk(&below, files)?;
         }
     }
     Ok(())

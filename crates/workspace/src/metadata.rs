@@ -11,6 +11,9 @@ use crate::{CrateName, Member, Package, PackageSource, Workspaces, error::CargoE
 /// Everything that cargo knows about the packages of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Details {
+    /// `None` if packages for every platform are listed. Else cargo could not fetch them all, and only
+    /// those for this platform are.
+    pub platform: Option<String>,
     /// Every package of the graph, members included, sorted by name and version.
     pub packages: Vec<PackageDetails>,
 }
@@ -42,6 +45,15 @@ pub(crate) enum LockFile {
     Ours,
     /// It must not: it is the user's.
     Users,
+}
+
+/// Which packages are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Platform<'a> {
+    /// All.
+    Every,
+    /// Only those for this one.
+    Only(&'a str),
 }
 
 #[derive(Deserialize)]
@@ -79,14 +91,22 @@ pub(crate) fn ask(
     cwd: &Utf8Path,
     manifest: &Utf8Path,
     lock: LockFile,
+    platform: Platform<'_>,
 ) -> Result<Metadata, CargoError> {
     let mut args = vec!["metadata", "--format-version=1", "--all-features"];
     args.extend(["--manifest-path", manifest.as_str()]);
     args.extend((lock == LockFile::Users).then_some("--locked"));
+    if let Platform::Only(platform) = platform {
+        args.extend(["--filter-platform", platform]);
+    }
     let captured = workspaces.cargo.ask(&args, cwd, ABOUT, workspaces.progress)?;
     let text = serde_json::from_slice(&captured.stdout);
     let text = text.map_err(|source| CargoError::Answer { about: ABOUT.to_owned(), source })?;
-    Ok(understand(&text))
+    let mut found = understand(&text);
+    if let Platform::Only(platform) = platform {
+        found.details.platform = Some(platform.to_owned());
+    }
+    Ok(found)
 }
 
 impl Metadata {
@@ -166,6 +186,6 @@ fn understand(text: &Text) -> Metadata {
         root: text.workspace_root.clone(),
         members,
         direct,
-        details: Details { packages: all },
+        details: Details { platform: None, packages: all },
     }
 }

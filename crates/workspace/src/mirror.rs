@@ -9,7 +9,7 @@ use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::{locate, lockfile::LOCK, manifest::MANIFEST};
+use crate::{error::CargoError, locate, lockfile::LOCK, manifest::MANIFEST, metadata::Metadata};
 
 /// A mirrored workspace, gone when dropped.
 #[derive(Debug)]
@@ -51,18 +51,28 @@ impl Mirror {
         self.view(dir).join(MANIFEST)
     }
 
-    /// The real path behind one of the mirror.
-    pub(crate) fn real(&self, path: &Utf8Path) -> Utf8PathBuf {
+    /// What cargo said in the mirror, with real paths.
+    pub(crate) fn undo(&self, said: Result<Metadata, CargoError>) -> Result<Metadata, CargoError> {
+        self.undo_error(said).map(|found| found.map_paths(|path| self.real(path)))
+    }
+
+    /// Nobody should read paths of a mirror that is gone.
+    pub(crate) fn undo_error<T>(&self, said: Result<T, CargoError>) -> Result<T, CargoError> {
+        said.map_err(|error| match error {
+            CargoError::Failed { about, said, reason } => {
+                let top = self.top.as_str().trim_end_matches('/');
+                let said = said.replace(self.base.as_str(), top);
+                CargoError::Failed { about, said, reason }
+            }
+            other => other,
+        })
+    }
+
+    fn real(&self, path: &Utf8Path) -> Utf8PathBuf {
         match path.strip_prefix(&self.base) {
             Ok(relative) => self.top.join(relative),
             Err(_) => path.to_owned(),
         }
-    }
-
-    /// A text of cargo's with real paths in it.
-    pub(crate) fn real_text(&self, text: &str) -> String {
-        let top = self.top.as_str().trim_end_matches('/');
-        text.replace(self.base.as_str(), top)
     }
 
     fn view(&self, path: &Utf8Path) -> Utf8PathBuf {

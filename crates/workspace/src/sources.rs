@@ -10,7 +10,7 @@ use crate::{
     error::{CargoError, Reason},
     lockfile::{LOCK, Lock},
     manifest::MANIFEST,
-    metadata::{self, LockFile},
+    metadata::{self, LockFile, Platform},
 };
 
 /// The sources of one version of a crate.
@@ -173,7 +173,8 @@ impl Workspaces<'_> {
             let name = CrateName::new(name);
             return Ok(CrateSource { name, version, dir, origin: CrateOrigin::OnDisk });
         }
-        let found = metadata::ask(self, cwd, &manifest, LockFile::Ours).map_err(failed)?;
+        let found =
+            metadata::ask(self, cwd, &manifest, LockFile::Ours, Platform::Every).map_err(failed)?;
         let direct = found.direct.into_iter().next();
         let dir = direct.as_ref().and_then(|direct| {
             let details = found.details.packages.into_iter();

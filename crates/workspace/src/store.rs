@@ -133,6 +133,6 @@ impl Store {
     }
 
     fn details(&self) -> CacheFile {
-        CacheFile::new(self.dir.join("details"), "workspace details 1")
+        CacheFile::new(self.dir.join("details"), "workspace details 2")
     }
 }

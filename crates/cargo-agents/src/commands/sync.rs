@@ -120,7 +120,7 @@ fn fetch_registries(here: &Here<'_>, chosen: &[RegistrySpec]) -> (Vec<SyncedView
                 synced.push(SyncedView { kind: "registry", name: spec.name.clone(), version });
             }
             Err(failure) => {
-                findings.push(failure.into_finding(&format!("registry `{}`", spec.name)))
+                findings.push(failure.into_finding(&format!("registry `{}`", spec.name)));
             }
         }
     }

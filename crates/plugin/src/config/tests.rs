@@ -80,7 +80,8 @@ fn registry_and_plugin_source_are_the_same() {
         let expected = vec![spec("team", git("https://x/y")), spec("mine", path("/abs")), near];
         assert_eq!(own_registries(&text), expected, "{word}");
     }
-    let mixed = "[[plugin-source]]\nname = \"a\"\npath = \"a\"\n[[registry]]\nname = \"b\"\npath = \"b\"";
+    let mixed =
+        "[[plugin-source]]\nname = \"a\"\npath = \"a\"\n[[registry]]\nname = \"b\"\npath = \"b\"";
     let names: Vec<String> = own_registries(mixed).into_iter().map(|spec| spec.name).collect();
     assert_eq!(names, ["b", "a"]);
 }
@@ -154,7 +155,10 @@ fn what_symposium_writes_is_understood() {
 
 #[test]
 fn a_broken_file_is_an_error_with_a_place_and_never_the_defaults() {
-    assert_eq!(errors("auto-sync = \n"), ["1:13 string values must be quoted, expected literal string"]);
+    assert_eq!(
+        errors("auto-sync = \n"),
+        ["1:13 string values must be quoted, expected literal string"]
+    );
     assert_eq!(errors("[plugins]\nuse = [\"a\"\n").len(), 1);
     assert_eq!(
         errors("[defaults]\nuser-plugins = \"no\""),
@@ -176,7 +180,8 @@ fn a_missing_file_is_an_empty_one_and_an_unreadable_one_is_not() {
 
 #[test]
 fn plugins_are_matched_like_crates() {
-    let text = "[plugins]\nuse = [\"my-plugin\"]\nauto-enable = [\"tokio_util\"]\ndisable = [\"x\"]";
+    let text =
+        "[plugins]\nuse = [\"my-plugin\"]\nauto-enable = [\"tokio_util\"]\ndisable = [\"x\"]";
     let said = good(text).enablement;
     assert!(said.is_used("my_plugin", None) && said.is_used("my-plugin", Some("/ws".into())));
     assert!(!said.is_used("my", None) && !said.is_used("tokio-util", None));
@@ -187,11 +192,14 @@ fn plugins_are_matched_like_crates() {
 
 #[test]
 fn a_star_enables_or_disables_everything_but_uses_nothing() {
-    let said = good("[plugins]\nuse = [\"*\"]\nauto-enable = [\"*\"]\ndisable = [\"*\"]").enablement;
+    let said =
+        good("[plugins]\nuse = [\"*\"]\nauto-enable = [\"*\"]\ndisable = [\"*\"]").enablement;
     assert!(said.is_auto_enabled("anything") && said.is_disabled("anything"));
     assert!(!said.is_used("anything", None));
     let nothing = good("[plugins]").enablement;
-    assert!(!nothing.is_auto_enabled("x") && !nothing.is_disabled("x") && !nothing.is_used("x", None));
+    assert!(
+        !nothing.is_auto_enabled("x") && !nothing.is_disabled("x") && !nothing.is_used("x", None)
+    );
 }
 
 #[test]

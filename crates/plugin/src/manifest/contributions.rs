@@ -54,9 +54,9 @@ fn decode_transport(table: &Table<'_>) -> Option<McpTransport> {
 fn decode_pairs(table: &Table<'_>, key: &'static str) -> Vec<(String, String)> {
     let Some(value) = table.get(key) else { return Vec::new() };
     if let Some(map) = value.table(format!("`{key}`")) {
-        let pairs = map.entries().filter_map(|(name, value)| {
-            Some((name.to_string(), value.string(key)?.to_string()))
-        });
+        let pairs = map
+            .entries()
+            .filter_map(|(name, value)| Some((name.to_string(), value.string(key)?.to_string())));
         return pairs.collect();
     }
     let pairs = table.tables(key).into_iter().filter_map(|pair| {
@@ -67,10 +67,7 @@ fn decode_pairs(table: &Table<'_>, key: &'static str) -> Vec<(String, String)> {
     pairs.collect()
 }
 
-pub(super) fn decode_predicates<'d>(
-    root: &Table<'d>,
-    book: &mut Book<'d>,
-) -> Vec<CustomPredicate> {
+pub(super) fn decode_predicates<'d>(root: &Table<'d>, book: &mut Book<'d>) -> Vec<CustomPredicate> {
     let mut predicates: Vec<CustomPredicate> = Vec::new();
     for table in root.tables("predicate") {
         let text = table.required_string("name");

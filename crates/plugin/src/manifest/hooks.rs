@@ -27,8 +27,19 @@ const EVENTS: &[&str] = &[
 
 /// The hosts that a hook can be written for.
 const HOSTS: &[&str] = &[
-    "claude", "codex", "copilot", "gemini", "antigravity", "kiro", "goose", "opencode", "cursor",
-    "qwen", "factory", "amp", "zed",
+    "claude",
+    "codex",
+    "copilot",
+    "gemini",
+    "antigravity",
+    "kiro",
+    "goose",
+    "opencode",
+    "cursor",
+    "qwen",
+    "factory",
+    "amp",
+    "zed",
 ];
 
 /// The wire format of our own.
@@ -54,8 +65,7 @@ fn decode_one<'d>(table: Table<'d>, book: &mut Book<'d>) -> Option<Unchecked<'d>
     }
     let events: Vec<(&str, &str)> = EVENTS.iter().map(|event| (*event, *event)).collect();
     let hosts: Vec<(&str, &str)> = HOSTS.iter().map(|host| (*host, *host)).collect();
-    let formats: Vec<(&str, &str)> =
-        hosts.iter().copied().chain([(NEUTRAL, NEUTRAL)]).collect();
+    let formats: Vec<(&str, &str)> = hosts.iter().copied().chain([(NEUTRAL, NEUTRAL)]).collect();
     let event = table.choice("event", &events);
     let host = table.choice("agent", &hosts);
     let format = table.choice("format", &formats).unwrap_or(NEUTRAL);

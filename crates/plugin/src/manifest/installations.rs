@@ -5,9 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use agents_install::{
-    CargoPlace, Entry, Installation, InstallationName, Installations, Source,
-};
+use agents_install::{CargoPlace, Entry, Installation, InstallationName, Installations, Source};
 use agents_system::{
     decode::{Table, Text, Value},
     finding::Finding,
@@ -104,7 +102,8 @@ impl<'d> Book<'d> {
             }
             let known: Vec<&str> = self.declared.keys().map(String::as_str).collect();
             let near = nearest(name, known.iter().copied());
-            let finding = Finding::error(format!("{from} references unknown installation `{name}`"));
+            let finding =
+                Finding::error(format!("{from} references unknown installation `{name}`"));
             name.report(if !near.is_empty() {
                 finding.label(format!("did you mean {}?", quoted_list(&near, "or")))
             } else if known.is_empty() {
@@ -276,5 +275,5 @@ fn check_entry(table: &Table<'_>, source: Option<&Source>, entry: Option<&Entry>
 }
 
 pub(super) fn owned(texts: &[Text<'_>]) -> Vec<String> {
-    texts.iter().map(|text| text.to_string()).collect()
+    texts.iter().map(ToString::to_string).collect()
 }

@@ -128,11 +128,7 @@ fn decode(root: &Table<'_>, manner: Manner, default_name: Option<&str>) -> Optio
     })
 }
 
-fn decode_name(
-    root: &Table<'_>,
-    manner: Manner,
-    default_name: Option<&str>,
-) -> Option<PluginName> {
+fn decode_name(root: &Table<'_>, manner: Manner, default_name: Option<&str>) -> Option<PluginName> {
     let Some(text) = root.string("name") else {
         if manner == Manner::Embedded
             && let Some(name) = default_name.and_then(PluginName::new)

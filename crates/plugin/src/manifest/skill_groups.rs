@@ -40,12 +40,10 @@ fn decode_source(table: &Table<'_>) -> Option<SkillSource> {
     let git = source.string("git");
     let crate_path = source.string("crate_path");
     if let Some(named) = source.get("crate") {
-        named.report(
-            Finding::error("`source.crate` is not supported").hint(
-                "write `source = \"crate\"` and let the crate itself say where its skills are, \
+        named.report(Finding::error("`source.crate` is not supported").hint(
+            "write `source = \"crate\"` and let the crate itself say where its skills are, \
                  in `[package.metadata.symposium]`",
-            ),
-        );
+        ));
         return None;
     }
     source.deny_unknown();
@@ -56,8 +54,10 @@ fn decode_source(table: &Table<'_>) -> Option<SkillSource> {
         (None, None, None) => None,
         _ => {
             value.report(
-                Finding::error("`path`, `git` and `crate_path` of a skill source are mutually exclusive")
-                    .hint("keep one, or write one `[[skills]]` group for each"),
+                Finding::error(
+                    "`path`, `git` and `crate_path` of a skill source are mutually exclusive",
+                )
+                .hint("keep one, or write one `[[skills]]` group for each"),
             );
             None
         }
@@ -70,9 +70,8 @@ fn decode_shorthand(value: Value<'_>) -> Option<SkillSource> {
         return Some(SkillSource::Crate { path: None });
     }
     text.report(
-        Finding::error(format!("unknown source shorthand `{text}`")).hint(
-            "write `source = \"crate\"`, `source.path = \"…\"` or `source.git = \"…\"`",
-        ),
+        Finding::error(format!("unknown source shorthand `{text}`"))
+            .hint("write `source = \"crate\"`, `source.path = \"…\"` or `source.git = \"…\"`"),
     );
     None
 }

@@ -14,9 +14,32 @@ use super::{
 
 /// Names that only the program itself may have, those of later versions included.
 pub const RESERVED: &[&str] = &[
-    "acp", "agent", "audit", "command", "completions", "config", "crate-info", "dashboard", "diff",
-    "doctor", "help", "hook", "host", "init", "mcp", "plan", "plugin", "search", "self-update",
-    "status", "sync", "task", "tour", "uninstall", "update", "use",
+    "acp",
+    "agent",
+    "audit",
+    "command",
+    "completions",
+    "config",
+    "crate-info",
+    "dashboard",
+    "diff",
+    "doctor",
+    "help",
+    "hook",
+    "host",
+    "init",
+    "mcp",
+    "plan",
+    "plugin",
+    "search",
+    "self-update",
+    "status",
+    "sync",
+    "task",
+    "tour",
+    "uninstall",
+    "update",
+    "use",
 ];
 
 pub(super) fn decode<'d>(

@@ -60,7 +60,10 @@ fn names(names: &[InstallationName]) -> Vec<&str> {
 #[test]
 fn the_smallest_manifest_is_a_name() {
     let manifest = demo("");
-    assert_eq!(manifest, Manifest { name: PluginName::new("demo").unwrap(), ..Manifest::default() });
+    assert_eq!(
+        manifest,
+        Manifest { name: PluginName::new("demo").unwrap(), ..Manifest::default() }
+    );
     assert_eq!(manifest.gate, Gate::open());
 }
 
@@ -128,7 +131,8 @@ fn a_registry_plugin_must_have_a_name_and_an_embedded_one_is_called_like_its_cra
 
 #[test]
 fn one_pass_reports_everything_in_the_order_of_the_file() {
-    let (_, findings) = demo_with_findings("z = 1\n[[hooks]]\nname = \"h\"\n[[skills]]\npath = \"x\"");
+    let (_, findings) =
+        demo_with_findings("z = 1\n[[hooks]]\nname = \"h\"\n[[skills]]\npath = \"x\"");
     assert_eq!(
         findings,
         [
@@ -229,9 +233,15 @@ fn the_older_list_of_a_crate_says_where_its_skills_are() {
             "[{ path = \"a\", crate = { name = \"b\" } }]",
             "an entry of `skills` has both `path` and `crate` | 2:11 | - | write two entries",
         ),
-        ("[{ crate = { version = \"1\" } }]", "`name` is missing in [an entry of `skills`.crate] | 2:21 | - | -"),
+        (
+            "[{ crate = { version = \"1\" } }]",
+            "`name` is missing in [an entry of `skills`.crate] | 2:21 | - | -",
+        ),
         ("[{ crate = \"b\" }]", "`crate` must be a table, not a string | 2:21 | - | -"),
-        ("[{ path = \"a\", crates = [] }]", "unknown key `crates` in an entry of `skills` | 2:25 | did you mean `crate`? | -"),
+        (
+            "[{ path = \"a\", crates = [] }]",
+            "unknown key `crates` in an entry of `skills` | 2:25 | did you mean `crate`? | -",
+        ),
     ] {
         assert_eq!(listed(list), (None, vec![message.to_owned()]));
     }

@@ -5,10 +5,7 @@ use std::ffi::OsString;
 use agents_workspace::{CrateName, Package, Workspace};
 use semver::Version;
 
-use super::{
-    Atom, Gate, Predicate, PredicateName, Requirement,
-    custom::Answer,
-};
+use super::{Atom, Gate, Predicate, PredicateName, Requirement, custom::Answer};
 
 /// What the outside world says; everything else here is a pure function.
 pub trait Probes {
@@ -172,8 +169,12 @@ impl Predicate {
             }
             Self::Custom { name, argument } => {
                 let (holds, because) = match here.probes.custom(name, argument) {
-                    Answer::Holds(crates) if crates.is_empty() => (true, "its program agreed".to_owned()),
-                    Answer::Holds(crates) => (true, format!("its program named {}", list_matched(&crates))),
+                    Answer::Holds(crates) if crates.is_empty() => {
+                        (true, "its program agreed".to_owned())
+                    }
+                    Answer::Holds(crates) => {
+                        (true, format!("its program named {}", list_matched(&crates)))
+                    }
                     Answer::Fails => (false, "its program disagreed".to_owned()),
                     Answer::Unanswered(why) => (false, why),
                 };
@@ -186,7 +187,11 @@ impl Predicate {
             }
             Self::PathExists(_) => {
                 let holds = self.holds(here);
-                (self.to_string(), holds, if holds { "it exists" } else { "there is no such path" }.to_owned())
+                (
+                    self.to_string(),
+                    holds,
+                    if holds { "it exists" } else { "there is no such path" }.to_owned(),
+                )
             }
             Self::Env { name, .. } => {
                 let holds = self.holds(here);
@@ -199,7 +204,11 @@ impl Predicate {
             }
             Self::WorkspaceMember => {
                 let holds = self.holds(here);
-                let because = if holds { "the plugin belongs to this workspace" } else { "the plugin comes from elsewhere" };
+                let because = if holds {
+                    "the plugin belongs to this workspace"
+                } else {
+                    "the plugin comes from elsewhere"
+                };
                 (self.to_string(), holds, because.to_owned())
             }
         };
@@ -275,6 +284,7 @@ fn explain_atom(workspace: Option<&Workspace>, atom: &Atom) -> (bool, String) {
 }
 
 fn list_matched(crates: &[Matched]) -> String {
-    let items: Vec<String> = crates.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    let items: Vec<String> =
+        crates.iter().map(|(name, version)| format!("{name} {version}")).collect();
     items.join(", ")
 }

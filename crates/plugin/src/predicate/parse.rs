@@ -202,8 +202,10 @@ fn parse_predicate(text: &str, depth: usize) -> Result<Predicate, PredicateError
         "shell" => required("shell").map(Predicate::Shell),
         "path_exists" => required("path_exists").map(Predicate::PathExists),
         "env" => parse_env(argument),
-        "workspace-member" if argument.is_empty() => Ok(Predicate::WorkspaceMember),
-        "workspace-member" => Err(PredicateError::TakesNoArgument),
+        "workspace-member" | "workspace_member" if argument.is_empty() => {
+            Ok(Predicate::WorkspaceMember)
+        }
+        "workspace-member" | "workspace_member" => Err(PredicateError::TakesNoArgument),
         "not" => match <[Predicate; 1]>::try_from(parse_list(argument, depth)?) {
             Ok([inner]) => Ok(Predicate::Not(Box::new(inner))),
             Err(_) => {

@@ -72,8 +72,7 @@ fn gate(predicates: &[&str]) -> Gate {
 }
 
 fn matched(crates: &[(&str, &str)]) -> Vec<Matched> {
-    let pair = |(name, version): &(&str, &str)| {
-        (CrateName::new(*name), Version::parse(version).unwrap())
-    };
+    let pair =
+        |(name, version): &(&str, &str)| (CrateName::new(*name), Version::parse(version).unwrap());
     crates.iter().map(pair).collect()
 }

@@ -43,11 +43,8 @@ fn a_skill_has_a_name_and_a_description() {
 
 #[test]
 fn fences_may_follow_blank_lines_and_end_with_blanks_or_at_the_end_of_the_file() {
-    let header = SkillHeader {
-        name: "n".to_owned(),
-        description: "d".to_owned(),
-        gate: Gate::open(),
-    };
+    let header =
+        SkillHeader { name: "n".to_owned(), description: "d".to_owned(), gate: Gate::open() };
     for text in [
         "---\nname: n\ndescription: d\n---",
         "\n\n  ---\nname: n\ndescription: d\n---\n",
@@ -161,7 +158,8 @@ fn name_and_description_are_required_texts() {
 
 #[test]
 fn an_error_points_at_the_key_itself_and_not_at_one_like_it() {
-    let text = "---\nmetadata:\n  name: inner\nnamespace: x\nname: 5\ndescription: d\n---\nname: body\n";
+    let text =
+        "---\nmetadata:\n  name: inner\nnamespace: x\nname: 5\ndescription: d\n---\nname: body\n";
     check_errors(text, &["5 `name` of a skill must be a string"]);
 }
 
@@ -266,7 +264,13 @@ fn a_directory_may_be_a_skill_itself() {
 #[test]
 fn skills_are_found_at_any_depth_nearest_first_and_not_inside_each_other() {
     let scratch = Scratch::new();
-    for file in ["a/deep/er/SKILL.md", "b/SKILL.md", "b/references/SKILL.md", "c/skill.md", "d/SKILL.md.bak"] {
+    for file in [
+        "a/deep/er/SKILL.md",
+        "b/SKILL.md",
+        "b/references/SKILL.md",
+        "c/skill.md",
+        "d/SKILL.md.bak",
+    ] {
         scratch.write(format!("g/{file}"), "");
     }
     assert_eq!(below(&scratch, "g"), ["g/b/SKILL.md", "g/a/deep/er/SKILL.md"]);

@@ -25,10 +25,14 @@ fn check(scratch: &Scratch, dir: &str) -> Vec<String> {
 #[test]
 fn a_registry_is_checked_entry_by_entry() {
     let scratch = Scratch::new();
-    scratch.write("good/SYMPOSIUM.toml", "name = \"good\"\ncrates = \"*\"\n[[skills]]\nsource.path = \"s\"\n");
+    scratch.write(
+        "good/SYMPOSIUM.toml",
+        "name = \"good\"\ncrates = \"*\"\n[[skills]]\nsource.path = \"s\"\n",
+    );
     scratch.write("good/s/one/SKILL.md", "---\nname: one\ndescription: d\n---\n");
     scratch.write("good/s/two/SKILL.md", "---\nname: two\n---\n");
-    scratch.write("bad/SYMPOSIUM.toml", "name = \"bad\"\n[[hooks]]\nname = \"h\"\nevent = \"Stop\"\n");
+    scratch
+        .write("bad/SYMPOSIUM.toml", "name = \"bad\"\n[[hooks]]\nname = \"h\"\nevent = \"Stop\"\n");
     scratch.write("skill/SKILL.md", SKILL);
     scratch.write("wrong/SKILL.md", "no header");
     insta::assert_snapshot!(check(&scratch, "").join("\n"), @r#"
@@ -93,7 +97,8 @@ fn where_nothing_is_there_is_nothing_to_check() {
 #[test]
 fn the_metadata_of_a_crate_is_checked() {
     let scratch = Scratch::new();
-    scratch.write("Cargo.toml", "[package]\nname = \"c\"\n[package.metadata.symposium]\ncrats = []\n");
+    scratch
+        .write("Cargo.toml", "[package]\nname = \"c\"\n[package.metadata.symposium]\ncrats = []\n");
     assert_eq!(
         check(&scratch, "Cargo.toml"),
         ["Cargo.toml Plugin bad: Error unknown key `crats` in [package.metadata.symposium]"]
@@ -120,6 +125,17 @@ fn a_group_without_skills_is_warned_about() {
         check(&scratch, "p"),
         ["p/SYMPOSIUM.toml Plugin ok: Warning there is no `SKILL.md` in `missing`"]
     );
+}
+
+#[test]
+fn the_skills_of_a_plugin_at_its_own_place_are_shown_without_detours() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "p/SYMPOSIUM.toml",
+        "name = \"p\"\ncrates = \"*\"\n[[skills]]\nsource.path = \".\"\n",
+    );
+    scratch.write("p/s/SKILL.md", SKILL);
+    assert_eq!(check(&scratch, "p"), ["p/SYMPOSIUM.toml Plugin ok: -", "p/s/SKILL.md Skill ok: -"]);
 }
 
 #[test]
@@ -167,6 +183,7 @@ fn the_crates_that_a_manifest_names_can_be_collected() {
     let checked = validate(scratch.root()).unwrap();
     let manifests = checked.iter().filter_map(|checked| checked.manifest.as_ref());
     let gates = manifests.flat_map(Manifest::gates);
-    let names: Vec<&str> = gates.flat_map(|gate| gate.crates()).map(|name| name.as_str()).collect();
+    let names: Vec<&str> =
+        gates.flat_map(|gate| gate.crates()).map(agents_workspace::CrateName::as_str).collect();
     assert_eq!(names, ["serde", "tokio"]);
 }

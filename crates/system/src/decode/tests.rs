@@ -13,15 +13,15 @@ fn shown(finding: &Finding) -> String {
         || "-".to_owned(),
         |spot| format!("{}:{}-{}", spot.line, spot.column, spot.part.end),
     );
-    let extra = |text: &Option<String>| {
-        text.as_ref().map_or_else(String::new, |text| format!(" ({text})"))
-    };
+    let extra =
+        |text: &Option<String>| text.as_ref().map_or_else(String::new, |text| format!(" ({text})"));
     format!("{spot} {}{}{}", finding.message, extra(&finding.label), extra(&finding.hint))
 }
 
 #[test]
 fn what_is_right_is_silent() {
-    let text = "s = \"x\"\nl = [\"a\", 'b']\nb = true\nword = \"on\"\n[t]\nk = \"v\"\n[[a]]\n[[a]]\n";
+    let text =
+        "s = \"x\"\nl = [\"a\", 'b']\nb = true\nword = \"on\"\n[t]\nk = \"v\"\n[[a]]\n[[a]]\n";
     let found = findings(text, |root| {
         assert_eq!(root.string("s").unwrap().as_str(), "x");
         let list: Vec<&str> = root.strings("l").iter().map(Text::as_str).collect();
@@ -65,7 +65,8 @@ fn what_is_not_there_is_nothing_unless_required() {
 
 #[test]
 fn a_wrong_type_names_the_right_one_and_the_given_one() {
-    let text = "i = 1\nf = 1.5\nb = true\nd = 1979-05-27\ns = \"x\"\nl = []\nt = {}\nm = [\"a\", 1, {}]\n";
+    let text =
+        "i = 1\nf = 1.5\nb = true\nd = 1979-05-27\ns = \"x\"\nl = []\nt = {}\nm = [\"a\", 1, {}]\n";
     let found = findings(text, |root| {
         for key in ["i", "f", "b", "d", "l", "t"] {
             assert!(root.string(key).is_none());
@@ -127,7 +128,9 @@ fn an_unknown_key_is_shown_with_the_nearest_known_one_or_all_of_them() {
 
 #[test]
 fn a_table_in_which_nothing_is_allowed_says_so() {
-    let found = findings("x = 1\n", |root| root.deny_unknown());
+    let found = findings("x = 1\n", |root: &Table<'_>| {
+        root.deny_unknown();
+    });
     assert_eq!(found, ["1:1-1 unknown key `x` (no keys are allowed here)"]);
 }
 
@@ -162,7 +165,9 @@ fn a_wrong_word_lists_the_right_ones() {
 
 #[test]
 fn text_that_is_no_toml_is_an_error_with_a_place() {
-    for (text, line) in [("a = [", 1), ("a = 1\nb = \n", 2), ("a = 1\na = 2\n", 2), ("[a]\n[a]\n", 2), ("é = 1", 1)] {
+    for (text, line) in
+        [("a = [", 1), ("a = 1\nb = \n", 2), ("a = 1\na = 2\n", 2), ("[a]\n[a]\n", 2), ("é = 1", 1)]
+    {
         let finding = Document::parse("f.toml".into(), text).unwrap_err();
         let spot = finding.place.as_ref().unwrap().spot.as_ref().unwrap();
         assert_eq!(spot.line, line, "{text:?} {finding:?}");

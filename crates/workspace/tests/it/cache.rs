@@ -222,6 +222,28 @@ fn details_ask_cargo_once_and_survive_a_touch() {
 }
 
 #[test]
+fn details_of_this_platform_are_better_than_none() {
+    let sample = sample();
+    sample.lock();
+    let real = agents_testkit::vendor::cargo_program();
+    let script = format!(
+        "case \"$*\" in\n*--filter-platform*|*-vV*) exec '{real}' \"$@\" ;;\nesac\n\
+         echo 'error: failed to download `x`: --offline was specified' >&2\nexit 101"
+    );
+    let cargo = sample.scratch().script("bin/incomplete", &script);
+    let ours = Ours::with(&sample, cargo);
+    let workspace = ours.find(&sample.root());
+    let details = ours.workspaces().details(&workspace).unwrap();
+    assert!(details.platform.is_some());
+    assert_eq!(details.packages.len(), 2);
+    // Offline nobody will know more.
+    assert_eq!(no_cargo(&sample).workspaces().details(&workspace).unwrap(), details);
+    // With a network they are asked for again.
+    let details = Ours::online(&sample).workspaces().details(&workspace).unwrap();
+    assert_eq!(details.platform, None);
+}
+
+#[test]
 fn enabled_features_are_known() {
     let sample = sample();
     sample.vendor().library("f", "1.0.0", "[features]\nx = []\ny = []\n");

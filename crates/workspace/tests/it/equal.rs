@@ -368,12 +368,13 @@ fn outside_is_a_normal_state() {
 #[test]
 fn a_pattern_over_all_directories() {
     let sample = sample();
-    sample.workspace("members = [\"crates/**/pkg\"]");
+    sample.workspace("members = [\"crates/**/pkg\", \"./more/**\"]");
     sample.package("crates/x/pkg", "x", "0.1.0", "[dependencies]\na = \"1\"");
+    sample.write("more/sub/Cargo.toml", "[package]\nname = \"more\"\nversion = \"0.1.0\"\n[lib]\npath = \"../../crates/x/pkg/src/lib.rs\"");
     sample.lock();
-    assert_eq!(check(&sample, By::Cargo).members.len(), 1);
+    assert_eq!(check(&sample, By::Reading).members.len(), 2);
     sample.package("crates/x/y/z/pkg", "z", "0.1.0", "");
-    assert_eq!(check(sample.lock(), By::Cargo).members.len(), 2);
+    assert_eq!(check(sample.lock(), By::Reading).members.len(), 3);
 }
 
 #[test]

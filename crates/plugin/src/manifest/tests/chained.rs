@@ -19,7 +19,8 @@ fn a_chained_plugin_names_a_crate() {
 
 #[test]
 fn a_chained_plugin_names_exactly_one_crate() {
-    let error = |source: &str, message: &str| check_error(&format!("[[plugins]]\n{source}"), message);
+    let error =
+        |source: &str, message: &str| check_error(&format!("[[plugins]]\n{source}"), message);
     error("", "`source` is missing in [[plugins]]");
     error("source = {}", "`cargo` is missing in [plugins.source]");
     error("source = \"widget\"", "`source` must be a table, not a string");

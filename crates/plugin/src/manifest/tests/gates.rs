@@ -81,7 +81,10 @@ fn hooks_take_predicates_only() {
 
 #[test]
 fn a_bare_crate_is_no_predicate_and_a_predicate_no_crate() {
-    check_error("predicates = [\"serde\"]", "`serde` is not a predicate: expected `name(argument)`");
+    check_error(
+        "predicates = [\"serde\"]",
+        "`serde` is not a predicate: expected `name(argument)`",
+    );
     check_error("crates = [\"env(CI)\"]", "`env(CI)` is a predicate, not a crate");
     check_error("crates = [\"a, b\"]", "`, b` after `a` is not a version requirement");
 }

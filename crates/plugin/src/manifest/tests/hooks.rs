@@ -60,7 +60,8 @@ fn events_hosts_and_formats_are_known_words() {
 
 #[test]
 fn the_hook_or_its_installation_says_what_to_run() {
-    let entry = |installation: &str, text: &str| demo(&hook(installation, text)).hooks.remove(0).entry;
+    let entry =
+        |installation: &str, text: &str| demo(&hook(installation, text)).hooks.remove(0).entry;
     assert_eq!(entry(&format!("{GITHUB}script = \"a.sh\""), ""), None);
     let script = Some(Entry::Script("a.sh".to_owned()));
     assert_eq!(entry(GITHUB, "script = \"a.sh\""), script);
@@ -120,8 +121,10 @@ fn references_may_point_forward_but_must_point_at_something() {
 
 #[test]
 fn requirements_come_prerequisites_first_and_each_once() {
-    let text = hook("executable = \"x\"\nrequirements = [\"base\"]", "requirements = [\"extra\", \"base\"]")
-        + "[[installations]]\nname = \"base\"\n\
+    let text = hook(
+        "executable = \"x\"\nrequirements = [\"base\"]",
+        "requirements = [\"extra\", \"base\"]",
+    ) + "[[installations]]\nname = \"base\"\n\
            [[installations]]\nname = \"deep\"\n\
            [[installations]]\nname = \"extra\"\nrequirements = [\"deep\", \"base\"]";
     assert_eq!(names(&demo(&text).hooks[0].requirements), ["base", "deep", "extra"]);
@@ -156,8 +159,14 @@ fn the_rtk_example_parses() {
 #[test]
 fn a_hook_without_its_essentials_is_refused() {
     let command = "command = { executable = \"x\" }";
-    check_error(&format!("[[hooks]]\nevent = \"Stop\"\n{command}"), "`name` is missing in [[hooks]]");
+    check_error(
+        &format!("[[hooks]]\nevent = \"Stop\"\n{command}"),
+        "`name` is missing in [[hooks]]",
+    );
     check_error(&format!("[[hooks]]\nname = \"h\"\n{command}"), "`event` is missing in [[hooks]]");
     check_error("[[hooks]]\nname = \"h\"\nevent = \"Stop\"", "`command` is missing in [[hooks]]");
-    check_error("[hooks]\nname = \"h\"", "`hooks` must be a list of tables, written as `[[hooks]]`, not a table");
+    check_error(
+        "[hooks]\nname = \"h\"",
+        "`hooks` must be a list of tables, written as `[[hooks]]`, not a table",
+    );
 }

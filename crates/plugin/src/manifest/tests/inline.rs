@@ -44,7 +44,8 @@ fn inline_requirements_are_numbered() {
 
 #[test]
 fn inline_installations_nest() {
-    let text = hook("{ script = \"s\", requirements = [{ requirements = [{ executable = \"x\" }] }] }");
+    let text =
+        hook("{ script = \"s\", requirements = [{ requirements = [{ executable = \"x\" }] }] }");
     let manifest = demo(&text);
     assert_eq!(keys(&manifest), ["h", "h__req_0", "h__req_0__req_0"]);
 }
@@ -86,5 +87,8 @@ fn an_inline_installation_is_as_strict_as_a_named_one() {
         &hook("{ executable = \"x\", requirements = [\"y\"] }"),
         "installation `h` references unknown installation `y`",
     );
-    check_error(&hook("3"), "`command` must be the name of an installation or a table, not an integer");
+    check_error(
+        &hook("3"),
+        "`command` must be the name of an installation or a table, not an integer",
+    );
 }

@@ -20,7 +20,8 @@ fn cargo(version: Option<&str>, git: Option<&str>, place: CargoPlace) -> Option<
 #[test]
 fn a_cargo_installation_names_a_crate() {
     let own = CargoPlace::Own;
-    let source = |text: &str| installation(&format!("source = \"cargo\"\ncrate = \"tool\"\n{text}"));
+    let source =
+        |text: &str| installation(&format!("source = \"cargo\"\ncrate = \"tool\"\n{text}"));
     assert_eq!(source("").source, cargo(None, None, own));
     assert_eq!(source("").entry, None);
     assert_eq!(source("version = \"1.2.3\"").source, cargo(Some("1.2.3"), None, own));
@@ -78,11 +79,20 @@ fn one_mistake_in_a_source_is_one_error() {
         "source = \"cargo\"\nversion = \"1.0.0\"\ngit = \"x\"\nglobal = true",
         "`crate` is missing in [[installations]]",
     );
-    error("source = \"cargo\"\ncrate = 3\nversion = \"1.0.0\"", "`crate` must be a string, not an integer");
+    error(
+        "source = \"cargo\"\ncrate = 3\nversion = \"1.0.0\"",
+        "`crate` must be a string, not an integer",
+    );
     error("source = \"github\"\nurl = 3", "`url` must be a string, not an integer");
     error("source = \"cargo\"\ncrate = \"\"", "`crate` cannot be empty");
-    error("source = \"cargo\"\ncrate = \"t\"\nurl = \"x\"", "unknown key `url` in [[installations]]");
-    error("source = \"github\"\nurl = \"x\"\ncrate = \"t\"", "unknown key `crate` in [[installations]]");
+    error(
+        "source = \"cargo\"\ncrate = \"t\"\nurl = \"x\"",
+        "unknown key `url` in [[installations]]",
+    );
+    error(
+        "source = \"github\"\nurl = \"x\"\ncrate = \"t\"",
+        "unknown key `crate` in [[installations]]",
+    );
     error("crate = \"tool\"", "`crate` means nothing without a `source`");
 }
 

@@ -44,12 +44,19 @@ fn arguments_environment_and_headers_may_be_left_out_and_other_keys_are_tolerate
 
 #[test]
 fn a_server_without_its_essentials_is_refused() {
-    let error = |text: &str, message: &str| check_error(&format!("[[mcp_servers]]\n{text}"), message);
+    let error =
+        |text: &str, message: &str| check_error(&format!("[[mcp_servers]]\n{text}"), message);
     error("command = \"m\"", "`name` is missing in [[mcp_servers]]");
     error("name = \"m\"", "`command` is missing in [[mcp_servers]]");
     error("name = \"m\"\ntype = \"http\"", "`url` is missing in [[mcp_servers]]");
-    error("name = \"m\"\ntype = \"websocket\"\nurl = \"x\"", "`type` cannot be `websocket` in [[mcp_servers]]");
-    error("name = \"m\"\ncommand = \"m\"\nenv = { A = 1 }", "`env` must be a string, not an integer");
+    error(
+        "name = \"m\"\ntype = \"websocket\"\nurl = \"x\"",
+        "`type` cannot be `websocket` in [[mcp_servers]]",
+    );
+    error(
+        "name = \"m\"\ncommand = \"m\"\nenv = { A = 1 }",
+        "`env` must be a string, not an integer",
+    );
     error(
         "name = \"m\"\ncommand = \"m\"\nenv = [{ name = \"A\" }]",
         "`value` is missing in [[mcp_servers.env]]",

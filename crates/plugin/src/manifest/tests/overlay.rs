@@ -13,7 +13,8 @@ fn lists_append_and_names_and_tables_of_the_upper_layer_win() {
     let subcommand = |name: &str, description: &str| {
         format!("[subcommand.{name}]\ndescription = \"{description}\"\ncommand = \"tool\"\n")
     };
-    let tool = |program: &str| format!("[[installations]]\nname = \"tool\"\nexecutable = \"{program}\"\n");
+    let tool =
+        |program: &str| format!("[[installations]]\nname = \"tool\"\nexecutable = \"{program}\"\n");
     let lower = format!(
         "name = \"lower\"\n{}{}{}[[skills]]\nsource.path = \"a\"\n",
         tool("old"),

@@ -41,14 +41,20 @@ fn a_path_stands_below_source_and_nowhere_else() {
 fn there_is_one_place_per_group() {
     let message = "`path`, `git` and `crate_path` of a skill source are mutually exclusive";
     check_error("[[skills]]\nsource = { path = \"a\", git = \"b\" }", message);
-    check_error("crates = \"a\"\n[[skills]]\nsource = { git = \"b\", crate_path = \"c\" }", message);
+    check_error(
+        "crates = \"a\"\n[[skills]]\nsource = { git = \"b\", crate_path = \"c\" }",
+        message,
+    );
 }
 
 #[test]
 fn other_spellings_are_explained() {
     check_error("[[skills]]\nsource = \"crates\"", "unknown source shorthand `crates`");
     check_error("[[skills]]\nsource.crate = \"serde\"", "`source.crate` is not supported");
-    check_error("[[skills]]\nsource = 3", "`source` must be `\"crate\"` or a table, not an integer");
+    check_error(
+        "[[skills]]\nsource = 3",
+        "`source` must be `\"crate\"` or a table, not an integer",
+    );
 }
 
 #[test]

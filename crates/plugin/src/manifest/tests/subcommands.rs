@@ -85,7 +85,10 @@ fn a_description_has_at_most_1024_characters() {
 fn a_subcommand_is_a_table_with_known_keys() {
     check_error(&subcommand("s", "descr = \"x\""), "unknown key `descr` in [subcommand.s]");
     check_error("[subcommand]\ns = \"x\"", "`subcommand.s` must be a table");
-    check_error("[[subcommand]]\ndescription = \"x\"", "`subcommand` must be a table, not an array");
+    check_error(
+        "[[subcommand]]\ndescription = \"x\"",
+        "`subcommand` must be a table, not an array",
+    );
     check_error(
         "[subcommand.s]\ncommand = { executable = \"x\" }",
         "`description` is missing in [subcommand.s]",
