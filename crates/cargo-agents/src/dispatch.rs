@@ -122,10 +122,12 @@ fn flags_again(flags: &Flags) -> Vec<&'static str> {
 /// Whether some plugin has such a command and only a custom predicate may stand in the way.
 fn may_be_hidden(here: &Here<'_>, name: &str) -> bool {
     let asks = |gate: &Gate| gate.0.iter().any(has_custom);
-    here.set
+    let mut named = here
+        .set
         .inapplicable_subcommands()
-        .filter(|offered| offered.subcommand.name.as_str() == name)
-        .any(|offered| asks(&offered.plugin.gate) || asks(&offered.subcommand.gate))
+        .filter(|offered| offered.subcommand.name.as_str() == name);
+    here.set.lacks_programs()
+        && named.any(|offered| asks(&offered.plugin.gate) || asks(&offered.subcommand.gate))
 }
 
 fn has_custom(predicate: &Predicate) -> bool {

@@ -128,7 +128,8 @@ impl Registries<'_> {
         let mut catalog = self.load(workspace);
         let fetched = FetchedCrates::new(&self.dirs.cache);
         let root = workspace.map(|workspace| workspace.root.as_path());
-        for _ in 0..MAX_CHAIN {
+        let mut rounds = 0;
+        loop {
             let (probes, mut findings) = self.probes(&catalog, workspace, cwd, acquire);
             let here = Surroundings { workspace, probes: &probes, asker: Asker::Other };
             let judge =
@@ -136,18 +137,19 @@ impl Registries<'_> {
             let (decisions, wanted) = judge.decide();
             let arrived: Vec<_> = wanted.iter().filter_map(|wanted| fetched.get(wanted)).collect();
             drop(probes);
-            if arrived.is_empty() {
+            if rounds == MAX_CHAIN && !arrived.is_empty() {
+                findings.push(too_deep());
+            }
+            if rounds == MAX_CHAIN || arrived.is_empty() {
                 findings.extend(wanted.iter().map(not_fetched));
                 return ActiveSet { catalog, findings, wanted, decisions };
             }
             for (name, version, dir) in arrived {
                 let scan = self.load_crate(&dir, &name, &version);
-                catalog.add_fetched(scan, name);
+                catalog.add_fetched(scan, name, version);
             }
+            rounds += 1;
         }
-        let finding =
-            Finding::error(format!("plugins bring along one another more than {MAX_CHAIN} deep"));
-        ActiveSet { catalog, findings: vec![finding], wanted: Vec::new(), decisions: Vec::new() }
     }
 
     /// The outside world, with the predicates that the plugins define.
@@ -162,8 +164,13 @@ impl Registries<'_> {
         // What a mere dependency embeds must not decide about anything else.
         let trusted = catalog.plugins.iter().filter(|it| !matches!(it.origin, Origin::Crate(..)));
         let stored = StoredAnswers::new(&self.dirs.cache, dir);
-        LiveProbes::new(self.installer, acquire, dir, trusted, stored)
+        LiveProbes::new(self.installer, acquire, dir, trusted, stored, &catalog.asked)
     }
+}
+
+fn too_deep() -> Finding {
+    Finding::error(format!("plugins bring along one another more than {MAX_CHAIN} deep"))
+        .hint("what lies deeper is left out; `cargo agents plugin explain` shows who brings whom")
 }
 
 fn not_fetched(wanted: &Wanted) -> Finding {
@@ -251,7 +258,8 @@ impl Judge<'_> {
             }
         };
         for name in self.enablement.used_names(self.root) {
-            let known = self.catalog.named(name).next().is_some() || self.catalog.was_fetched(name);
+            let known = self.catalog.named(name).next().is_some()
+                || self.catalog.was_fetched(name, None);
             if !known && !self.enablement.is_disabled(name) {
                 let by = "`[plugins] use`".to_owned();
                 want(Wanted { name: CrateName::new(name), requirement: None, by });
@@ -272,7 +280,7 @@ impl Judge<'_> {
                     want(Wanted { name: chained.name.clone(), requirement, by: by.clone() });
                 }
                 for target in targets {
-                    if states[target] == State::Inactive(Reason::NoConsent)
+                    if may_be_brought(&states[target])
                         && plugins[target].gate.holds(here_for(self.here, &plugins[target]))
                     {
                         states[target] = State::Active(Cause::Chained(plugin.name.to_string()));
@@ -287,7 +295,9 @@ impl Judge<'_> {
     /// Whether the crate is there and simply embeds nothing, or is refused anyway.
     fn is_known_empty(&self, chained: &Chained) -> bool {
         self.enablement.is_disabled(chained.name.as_str())
-            || self.catalog.was_fetched(chained.name.as_str())
+            || self
+                .catalog
+                .was_fetched(chained.name.as_str(), chained.requirement.as_ref().map(|it| &it.0))
             || self.here.workspace.is_some_and(|workspace| {
                 workspace.packages.iter().any(|package| {
                     package.name == chained.name
@@ -298,6 +308,11 @@ impl Judge<'_> {
                 })
             })
     }
+}
+
+/// Whether all that keeps a crate's plugin off is that nobody asked for it, or for another of its name.
+fn may_be_brought(state: &State) -> bool {
+    matches!(state, State::Inactive(Reason::NoConsent | Reason::Superseded(_)))
 }
 
 fn is_target(plugin: &Plugin, chained: &Chained) -> bool {
@@ -324,6 +339,12 @@ impl ActiveSet {
             state: &decision.state,
             subcommands: &decision.subcommands,
         })
+    }
+
+    /// Whether a custom predicate could not be asked because its program is not installed.
+    #[must_use]
+    pub fn lacks_programs(&self) -> bool {
+        self.catalog.asked.lacks_programs()
     }
 
     /// The plugins that apply here.

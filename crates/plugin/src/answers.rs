@@ -16,7 +16,7 @@ use agents_system::{
     fingerprint::{Fingerprint, Freshness, Inputs},
 };
 use agents_workspace::CrateName;
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 
@@ -60,16 +60,23 @@ impl StoredAnswers {
         })
     }
 
-    /// Stores an answer that said what it depends on.
-    pub(crate) fn put(&self, question: &str, dir: &Utf8Path, answer: &Answer, watched: &Watched) {
+    /// Stores an answer that said what it depends on; it also depends on the files of the program itself.
+    pub(crate) fn put(
+        &self,
+        question: &str,
+        dir: &Utf8Path,
+        answer: &Answer,
+        watched: &Watched,
+        program: &[Utf8PathBuf],
+    ) {
         let Watched { files, variables, milliseconds } = watched;
         let says_nothing = files.is_empty() && variables.is_empty() && milliseconds.is_none();
         if says_nothing || *milliseconds == Some(0) {
             return;
         }
         let mut inputs = Inputs::new();
+        let files = files.iter().map(|path| dir.join(path)).chain(program.iter().cloned());
         for path in files {
-            let path = dir.join(path);
             let seen = if path.is_dir() {
                 inputs.list(&path).map(drop)
             } else {

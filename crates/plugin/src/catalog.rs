@@ -20,7 +20,7 @@ use agents_system::{
 };
 use agents_workspace::{CrateName, PackageSource, Workspace, Workspaces};
 use camino::{Utf8Path, Utf8PathBuf};
-use semver::Version;
+use semver::{Version, VersionReq};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -28,6 +28,7 @@ use crate::{
     embedded::{self, Owner},
     manifest::{Manner, parse::parse_manifest},
     plugin::{Origin, Plugin},
+    probes::Asked,
     scan::{Invalid, Scan, scan},
 };
 
@@ -72,7 +73,9 @@ pub struct Catalog {
     /// What else there is to say.
     pub findings: Vec<Finding>,
     /// Crates that were fetched on request, whether they embed something or not.
-    fetched: Vec<CrateName>,
+    fetched: Vec<(CrateName, Version)>,
+    /// What custom predicates have answered in this run.
+    pub(crate) asked: Asked,
 }
 
 /// A configured registry and what became of it.
@@ -168,8 +171,7 @@ impl Registries<'_> {
 
     /// The plugins of the workspace's own members and of its dependencies.
     fn load_workspace(&self, workspace: &Workspace) -> Scan {
-        let tail = workspace.root.file_name().unwrap_or("workspace");
-        let file = self.cache_file("workspace-plugins", tail, workspace.root.as_str());
+        let file = self.workspace_file(workspace);
         self.cached(&file, workspace.identity, |inputs| {
             let mut scan = Scan::default();
             look_into_members(workspace, inputs, &mut scan);
@@ -205,6 +207,21 @@ impl Registries<'_> {
         }
     }
 
+    /// Whether the sources of some dependency are not known, so that what it embeds is not either.
+    #[must_use]
+    pub fn lacks_sources(&self, workspace: &Workspace) -> bool {
+        let known = |package| self.workspaces.source_on_disk(workspace, package).is_some();
+        !workspace.packages.iter().all(known)
+    }
+
+    /// Makes the next [`load`](Self::load) look into the dependencies again: their sources have become known.
+    pub fn look_again(&self, workspace: &Workspace) -> std::io::Result<()> {
+        match fs_err::remove_file(self.workspace_file(workspace).path()) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+
     /// A plugin embedded in a crate at a known place, for chained and used crates.
     #[must_use]
     pub fn load_crate(&self, dir: &Utf8Path, name: &CrateName, version: &Version) -> Scan {
@@ -213,6 +230,11 @@ impl Registries<'_> {
         let inputs = &mut Inputs::new();
         embedded::look_into(dir, name.as_str(), origin, Owner::Dependency, inputs, &mut scan);
         scan
+    }
+
+    fn workspace_file(&self, workspace: &Workspace) -> CacheFile {
+        let tail = workspace.root.file_name().unwrap_or("workspace");
+        self.cache_file("workspace-plugins", tail, workspace.root.as_str())
     }
 
     fn cache_file(&self, kind: &str, tail: &str, key: &str) -> CacheFile {
@@ -232,9 +254,10 @@ impl Registries<'_> {
             match stored.fingerprint.check() {
                 Freshness::Fresh => return stored.scan,
                 Freshness::FreshAfterReading => {
-                    let mut stored = stored;
-                    if let Some(renewed) = stored.fingerprint.worth_renewing() {
-                        stored.fingerprint = renewed;
+                    let fingerprint = stored.fingerprint.renewed();
+                    let stored = Stored { fingerprint, ..stored };
+                    // Otherwise the next check must read again anyway.
+                    if stored.fingerprint.is_settled() {
                         let _ = file.store(&stored);
                     }
                     return stored.scan;
@@ -282,14 +305,17 @@ impl Catalog {
     }
 
     /// Adds what a crate that was fetched on request embeds.
-    pub(crate) fn add_fetched(&mut self, scan: Scan, name: CrateName) {
+    pub(crate) fn add_fetched(&mut self, scan: Scan, name: CrateName, version: Version) {
         self.add(scan);
-        self.fetched.push(name);
+        self.fetched.push((name, version));
     }
 
-    /// Whether the crate was fetched on request.
-    pub(crate) fn was_fetched(&self, name: &str) -> bool {
-        self.fetched.contains(&CrateName::new(name))
+    /// Whether the crate was fetched on request, in such a version.
+    pub(crate) fn was_fetched(&self, name: &str, requirement: Option<&VersionReq>) -> bool {
+        let wanted = CrateName::new(name);
+        self.fetched.iter().any(|(name, version)| {
+            *name == wanted && requirement.is_none_or(|requirement| requirement.matches(version))
+        })
     }
 
     /// The plugins with that name.

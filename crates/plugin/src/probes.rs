@@ -1,6 +1,11 @@
 //! The outside world as predicates see it, each question asked at most once per run.
 
-use std::{cell::RefCell, collections::BTreeMap, ffi::OsString, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    ffi::OsString,
+    time::Duration,
+};
 
 use agents_install::{Installer, Runnable};
 use agents_system::{env, finding::Finding, process::Call};
@@ -28,6 +33,22 @@ pub enum Acquire {
     Never,
 }
 
+/// What has been asked in this run, and the answers: nothing is asked twice.
+#[derive(Debug, Default)]
+pub struct Asked {
+    shell: RefCell<BTreeMap<String, bool>>,
+    custom: RefCell<BTreeMap<(PredicateName, String), Answer>>,
+    lacks_programs: Cell<bool>,
+}
+
+impl Asked {
+    /// Whether some question stayed open because its program is not installed.
+    #[must_use]
+    pub fn lacks_programs(&self) -> bool {
+        self.lacks_programs.get()
+    }
+}
+
 /// The real outside world.
 pub struct LiveProbes<'a> {
     installer: &'a Installer<'a>,
@@ -35,8 +56,7 @@ pub struct LiveProbes<'a> {
     dir: Utf8PathBuf,
     definitions: BTreeMap<PredicateName, &'a Plugin>,
     stored: StoredAnswers,
-    shell: RefCell<BTreeMap<String, bool>>,
-    custom: RefCell<BTreeMap<(PredicateName, String), Answer>>,
+    asked: &'a Asked,
 }
 
 impl<'a> LiveProbes<'a> {
@@ -48,17 +68,10 @@ impl<'a> LiveProbes<'a> {
         dir: &Utf8Path,
         plugins: impl IntoIterator<Item = &'a Plugin>,
         stored: StoredAnswers,
+        asked: &'a Asked,
     ) -> (Self, Vec<Finding>) {
         let (definitions, findings) = define(plugins);
-        let probes = Self {
-            installer,
-            acquire,
-            dir: dir.to_owned(),
-            definitions,
-            stored,
-            shell: RefCell::default(),
-            custom: RefCell::default(),
-        };
+        let probes = Self { installer, acquire, dir: dir.to_owned(), definitions, stored, asked };
         (probes, findings)
     }
 
@@ -75,7 +88,9 @@ impl<'a> LiveProbes<'a> {
             call = call.arg(argument);
         }
         let call = call.cwd(self.dir.clone()).deadline(DEADLINE);
-        let question = format!("{}\n{}", plugin.file, call.display());
+        // Several predicates may share a program, so the command line alone does not tell them apart.
+        let question = format!("{}\n{name}\n{argument}\n{}", plugin.file, call.display());
+        let program = own_files(&runnable, plugin);
         if let Some(answer) = self.stored.get(&question) {
             return answer;
         }
@@ -84,14 +99,15 @@ impl<'a> LiveProbes<'a> {
             Ok(done) if !done.status.success() => {
                 // A failing program may still have said what its answer depends on.
                 let watched = parse_output(&done.stdout).map(|(_, watched)| watched);
-                self.stored.put(&question, &self.dir, &Answer::Fails, &watched.unwrap_or_default());
+                let watched = watched.unwrap_or_default();
+                self.stored.put(&question, &self.dir, &Answer::Fails, &watched, &program);
                 Answer::Fails
             }
             Ok(done) => match parse_output(&done.stdout) {
                 Err(why) => Answer::Unanswered(why),
                 Ok((crates, watched)) => {
                     let answer = Answer::Holds(crates);
-                    self.stored.put(&question, &self.dir, &answer, &watched);
+                    self.stored.put(&question, &self.dir, &answer, &watched, &program);
                     answer
                 }
             },
@@ -115,12 +131,22 @@ impl<'a> LiveProbes<'a> {
         };
         match resolved {
             Ok(Some(runnable)) => Ok((runnable, predicate)),
-            Ok(None) => Err(format!(
-                "the program of `{name}` is not installed; `cargo agents plugin sync` installs it"
-            )),
+            Ok(None) => {
+                self.asked.lacks_programs.set(true);
+                Err(format!(
+                    "the program of `{name}` is not installed; `cargo agents plugin sync` installs it"
+                ))
+            }
             Err(error) => Err(format!("the program of `{name}` cannot be had: {error}")),
         }
     }
+}
+
+/// The files of the plugin that are run: unlike what is installed, they may be edited at any time.
+fn own_files(runnable: &Runnable, plugin: &Plugin) -> Vec<Utf8PathBuf> {
+    let words =
+        std::iter::once(runnable.program.as_str()).chain(runnable.args.iter().map(String::as_str));
+    words.map(Utf8PathBuf::from).filter(|word| word.starts_with(plugin.dir())).collect()
 }
 
 /// Who defines which predicate. Names that are defined twice are dropped, with one finding each.
@@ -154,12 +180,12 @@ fn define<'a>(
 
 impl Probes for LiveProbes<'_> {
     fn shell(&self, command: &str) -> bool {
-        if let Some(known) = self.shell.borrow().get(command) {
+        if let Some(known) = self.asked.shell.borrow().get(command) {
             return *known;
         }
         let call = Call::new("sh").arg("-c").arg(command).cwd(self.dir.clone()).deadline(DEADLINE);
         let holds = call.status().is_ok_and(|status| status.success());
-        self.shell.borrow_mut().insert(command.to_owned(), holds);
+        self.asked.shell.borrow_mut().insert(command.to_owned(), holds);
         holds
     }
 
@@ -174,11 +200,11 @@ impl Probes for LiveProbes<'_> {
 
     fn custom(&self, name: &PredicateName, argument: &str) -> Answer {
         let key = (name.clone(), argument.to_owned());
-        if let Some(known) = self.custom.borrow().get(&key) {
+        if let Some(known) = self.asked.custom.borrow().get(&key) {
             return known.clone();
         }
         let answer = self.ask(name, argument);
-        self.custom.borrow_mut().insert(key, answer.clone());
+        self.asked.custom.borrow_mut().insert(key, answer.clone());
         answer
     }
 }

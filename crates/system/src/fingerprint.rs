@@ -163,20 +163,6 @@ impl Fingerprint {
         self
     }
 
-    /// The [renewed](Self::renewed) observation, if storing it would spare the next check some reading.
-    #[must_use]
-    pub fn worth_renewing(&self) -> Option<Self> {
-        let young = |taken: Nanos| {
-            let since = taken.saturating_sub(nanos(YOUNG));
-            let stamps = self.seen.iter().filter_map(|(_, seen)| match seen {
-                Seen::File(stamp, _) | Seen::Directory(stamp, _) => Some(stamp.modified),
-                Seen::Absent | Seen::Present => None,
-            });
-            stamps.filter(|modified| *modified >= since).count()
-        };
-        (young(now()) < young(self.taken)).then(|| self.clone().renewed())
-    }
-
     /// The same observation with new times, if every content is what it was: files that were only touched.
     #[must_use]
     pub fn restamped(&self) -> Option<Self> {

@@ -52,7 +52,8 @@ impl Workspaces<'_> {
     }
 
     /// The sources of a crate. Without a requirement, or with one that it satisfies, the version that the
-    /// workspace uses, directly or through others (the newest, if there are several); else the newest that satisfies the requirement.
+    /// workspace uses, directly or through others (the newest, if there are several); else the newest
+    /// that satisfies the requirement.
     pub fn source(
         &self,
         workspace: Option<&Workspace>,
@@ -206,11 +207,11 @@ impl Workspaces<'_> {
         let PackageSource::Registry { id } = source else {
             return None;
         };
-        let hosts = if source.is_crates_io() {
-            vec!["index.crates.io", "github.com"]
+        let wanted = if source.is_crates_io() {
+            // Not `github.com`, where older cargos had it: others are hosted there too.
+            "index.crates.io"
         } else {
-            let host = id.split_once("://")?.1.split(['/', '@', ':']).next()?;
-            vec![host]
+            id.split_once("://")?.1.split(['/', '@', ':']).next()?
         };
         let folders = self.cargo.home()?.join("registry/src");
         let mut found = None;
@@ -218,7 +219,7 @@ impl Workspaces<'_> {
             let host = folder.file_name().rsplit_once('-').map(|(host, _)| host);
             let dir = folder.path().join(format!("{name}-{version}"));
             // Written last: without it the crate is not completely there.
-            if host.is_some_and(|host| hosts.contains(&host)) && dir.join(".cargo-ok").exists() {
+            if host == Some(wanted) && dir.join(".cargo-ok").exists() {
                 if found.is_some() && !source.is_crates_io() {
                     return None;
                 }

@@ -66,7 +66,8 @@ fn exit_0_holds_and_anything_else_does_not_wherever_it_is_asked() {
 
 #[test]
 fn the_argument_arrives_as_one_word() {
-    let world = with_probe("probe(a b, (c) $HOME)", "test \"$#\" = 1 && test \"$1\" = 'a b, (c) $HOME'");
+    let world =
+        with_probe("probe(a b, (c) $HOME)", "test \"$#\" = 1 && test \"$1\" = 'a b, (c) $HOME'");
     assert!(applies(&world), "{}", condition(&world));
 }
 
@@ -79,7 +80,8 @@ fn an_empty_argument_is_no_argument() {
 #[test]
 fn static_arguments_come_first() {
     let world = with_probe("probe(last)", "test \"$*\" = 'first second last'");
-    let text = format!("{}{PROBE}args = [\"first\", \"second\"]\n", gated("p", "probe(last)", "cmd"));
+    let text =
+        format!("{}{PROBE}args = [\"first\", \"second\"]\n", gated("p", "probe(last)", "cmd"));
     world.plugin("p", &text);
     assert!(applies(&world));
 }
@@ -181,8 +183,15 @@ fn what_a_dependency_embeds_defines_nothing() {
     world.sample.package("../helper", "helper", "0.2.0", "");
     world.sample.write("../helper/SYMPOSIUM.toml", PROBE);
     world.sample.scratch().script("tree/helper/probe", "exit 0");
-    world.sample.package(".", "app", "0.1.0", "[dependencies]\nhelper = { path = \"../helper\" }\n");
-    world.config("[defaults]\nsymposium-recommendations = false\n[plugins]\nauto-enable = [\"*\"]\n");
+    world.sample.package(
+        ".",
+        "app",
+        "0.1.0",
+        "[dependencies]\nhelper = { path = \"../helper\" }\n",
+    );
+    world.config(
+        "[defaults]\nsymposium-recommendations = false\n[plugins]\nauto-enable = [\"*\"]\n",
+    );
     world.plugin("p", &gated("p", "probe()", "cmd"));
     assert!(!applies(&world));
 }
@@ -196,7 +205,8 @@ fn a_gate_of_a_single_command_may_ask_too() {
             "[subcommand.{name}]\ndescription = \"x\"\ncommand = {{ executable = \"echo\" }}\npredicates = [\"probe({name})\"]\n"
         )
     };
-    let text = format!("name = \"p\"\ncrates = [\"*\"]\n{}{}{PROBE}", command("yes"), command("no"));
+    let text =
+        format!("name = \"p\"\ncrates = [\"*\"]\n{}{}{PROBE}", command("yes"), command("no"));
     world.plugin("p", &text);
     let help = world.ok(&[]);
     assert!(lists(&help, "Commands for agents", "yes"));
@@ -209,7 +219,8 @@ fn a_gate_of_a_single_command_may_ask_too() {
 fn with_crate() -> World {
     let world = World::new();
     world.sample.vendor().program("probing", "1.0.0", "");
-    let predicate = "[[predicate]]\nname = \"probe\"\ncommand = { source = \"cargo\", crate = \"probing\" }\n";
+    let predicate =
+        "[[predicate]]\nname = \"probe\"\ncommand = { source = \"cargo\", crate = \"probing\" }\n";
     world.plugin("p", &format!("{}{predicate}", gated("p", "probe()", "cmd")));
     world
 }
@@ -269,9 +280,8 @@ fn counting(lines: &str, code: i32) -> World {
 #[test]
 fn without_watch_lines_it_is_asked_in_every_run_and_once() {
     let world = counting("", 0);
-    for (round, args) in [&[][..], &["plugin", "list"], &["plugin", "explain", "p"], &["cmd"]]
-        .iter()
-        .enumerate()
+    for (round, args) in
+        [&[][..], &["plugin", "list"], &["plugin", "explain", "p"], &["cmd"]].iter().enumerate()
     {
         world.ok(args);
         assert_eq!(count(&world), round + 1, "{args:?}");
@@ -397,11 +407,7 @@ fn a_kept_answer_is_not_that_of_another_program() {
 #[test]
 fn arguments_with_spaces_are_not_mistaken_for_several() {
     let world = World::new();
-    world.plugin_script(
-        "p",
-        "probe",
-        "echo '{\"watchTime\": 3600000}'; test \"$#\" = 1",
-    );
+    world.plugin_script("p", "probe", "echo '{\"watchTime\": 3600000}'; test \"$#\" = 1");
     let second = "[[predicate]]\nname = \"probe_two\"\ncommand = { executable = \"./probe\" }\nargs = [\"a\"]\n";
     world.plugin("p", &format!("{}{PROBE}{second}", gated("p", "probe(a b)", "cmd")));
     assert_eq!(world.ok(&["cmd"]), "ran\n");

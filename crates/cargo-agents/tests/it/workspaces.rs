@@ -36,7 +36,12 @@ fn manifest(world: &World, dependencies: &str) -> Utf8PathBuf {
 fn a_broken_manifest_is_an_error_with_its_place() {
     let world = gated_by("serde");
     let file = world.sample.write("Cargo.toml", "[package]\nname = \"app\"\nversion = 0.1.0\n");
-    for args in [&["plugin", "explain", "gate"][..], &["cmd"], &["crate-info", "serde"], &["plugin", "list"]] {
+    for args in [
+        &["plugin", "explain", "gate"][..],
+        &["cmd"],
+        &["crate-info", "serde"],
+        &["plugin", "list"],
+    ] {
         let run = world.agents(args);
         assert_eq!(run.code, Some(2), "{args:?}: {run:?}");
         assert!(run.stderr.contains(&format!("{file}:3:")), "{args:?}: {run:?}");
@@ -116,7 +121,13 @@ fn a_tree_without_a_lock_file_stays_without_one() {
     let world = gated_by("serde");
     std::fs::remove_file(world.sample.path("Cargo.lock")).unwrap();
     let before = world.sample.snapshot();
-    for args in [&[][..], &["cmd"], &["plugin", "list"], &["plugin", "explain", "gate"], &["crate-info", "serde"]] {
+    for args in [
+        &[][..],
+        &["cmd"],
+        &["plugin", "list"],
+        &["plugin", "explain", "gate"],
+        &["crate-info", "serde"],
+    ] {
         world.ok(args);
     }
     assert_eq!(world.sample.snapshot(), before);
@@ -314,7 +325,8 @@ fn crate_info_of_a_path_dependency_and_of_the_package_itself() {
 fn crate_info_of_a_patched_crate_is_the_patch() {
     let world = World::new();
     world.sample.package("../patched", "serde", "1.0.201", "");
-    let rest = "[dependencies]\nserde = \"1\"\n[patch.crates-io]\nserde = { path = \"../patched\" }\n";
+    let rest =
+        "[dependencies]\nserde = \"1\"\n[patch.crates-io]\nserde = { path = \"../patched\" }\n";
     world.sample.package(".", "app", "0.1.0", rest);
     let patched = world.sample.tree().join("patched");
     assert_eq!(source(&world, &["serde"]), ("1.0.201".to_owned(), patched));

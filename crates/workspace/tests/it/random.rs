@@ -119,7 +119,7 @@ fn is_resolvable(sample: &Sample) -> bool {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 120,
+        cases: 12,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

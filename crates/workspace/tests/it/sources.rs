@@ -61,7 +61,9 @@ fn what_cargo_has_unpacked_needs_no_cargo() {
     let workspace = ours.find(&sample.root());
     let package = &workspace.packages[0];
     let on_disk = || ours.workspaces().source_on_disk(&workspace, package);
-    unpack(&sample, "evil.example-0123", "a-1.2.0", ".cargo-ok");
+    for other in ["evil.example-0123", "github.com-0123"] {
+        unpack(&sample, other, "a-1.2.0", ".cargo-ok");
+    }
     assert_eq!(on_disk(), None, "the crate of another registry");
     unpack(&sample, "index.crates.io-0123", "a-1.2.0", "unfinished");
     assert_eq!(on_disk(), None, "half unpacked");
