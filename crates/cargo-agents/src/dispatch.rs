@@ -121,7 +121,7 @@ fn flags_again(flags: &Flags) -> Vec<&'static str> {
 
 /// Whether some plugin has such a command and only a custom predicate may stand in the way.
 fn may_be_hidden(here: &Here<'_>, name: &str) -> bool {
-    let asks = |gate: &Gate| gate.0.iter().any(has_custom);
+    let asks = |gate: &Gate| gate.iter().any(has_custom);
     let mut named = here
         .set
         .inapplicable_subcommands()

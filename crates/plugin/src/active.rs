@@ -161,10 +161,24 @@ impl Registries<'_> {
         acquire: Acquire,
     ) -> (LiveProbes<'c>, Vec<Finding>) {
         let dir = workspace.map_or(cwd, |workspace| &workspace.root);
-        // What a mere dependency embeds must not decide about anything else.
-        let trusted = catalog.plugins.iter().filter(|it| !matches!(it.origin, Origin::Crate(..)));
         let stored = StoredAnswers::new(&self.dirs.cache, dir);
-        LiveProbes::new(self.installer, acquire, dir, trusted, stored, &catalog.asked)
+        LiveProbes::new(
+            self.installer,
+            acquire,
+            dir,
+            self.definers(catalog),
+            stored,
+            &catalog.asked,
+        )
+    }
+
+    /// The plugins whose predicates count, whether they are active or not. What a mere dependency embeds must not
+    /// decide about anything else, and nothing of what the user turned off may run.
+    pub fn definers<'c>(&'c self, catalog: &'c Catalog) -> impl Iterator<Item = &'c Plugin> {
+        catalog.plugins.iter().filter(|plugin| {
+            !matches!(plugin.origin, Origin::Crate(..))
+                && !self.config.enablement.is_disabled(plugin.name.as_str())
+        })
     }
 }
 
@@ -258,8 +272,8 @@ impl Judge<'_> {
             }
         };
         for name in self.enablement.used_names(self.root) {
-            let known = self.catalog.named(name).next().is_some()
-                || self.catalog.was_fetched(name, None);
+            let known =
+                self.catalog.named(name).next().is_some() || self.catalog.was_fetched(name, None);
             if !known && !self.enablement.is_disabled(name) {
                 let by = "`[plugins] use`".to_owned();
                 want(Wanted { name: CrateName::new(name), requirement: None, by });

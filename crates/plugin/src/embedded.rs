@@ -120,7 +120,10 @@ fn default_groups(
         }
     }
     if owner == Owner::Member && holds_skills(&dir.join(AGENTS_SKILLS_DIR), inputs) {
-        groups.push(group(Gate(vec![Predicate::WorkspaceMember]), AGENTS_SKILLS_DIR));
+        groups.push(group(
+            Gate::new(Vec::new(), vec![Predicate::WorkspaceMember]),
+            AGENTS_SKILLS_DIR,
+        ));
     }
     groups
 }

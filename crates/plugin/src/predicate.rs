@@ -34,8 +34,12 @@ pub const BUILT_IN: &[&str] = &[
 
 /// What must hold for something to apply. The empty gate always does.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Gate(pub Vec<Predicate>);
+pub struct Gate {
+    /// What `crates` says, as one predicate: the only atom, or `any` of them.
+    crates: Option<Predicate>,
+    /// What `predicates` says.
+    conditions: Vec<Predicate>,
+}
 
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,18 +102,31 @@ impl Gate {
 
     /// `crates` and `predicates` of a manifest as one gate.
     #[must_use]
-    pub fn new(atoms: Vec<Atom>, predicates: Vec<Predicate>) -> Self {
-        let mut lowered: Vec<Predicate> = atoms.into_iter().map(Predicate::DependsOn).collect();
-        let leading = match lowered.len() {
-            0 | 1 => lowered.pop(),
-            _ => Some(Predicate::Any(lowered)),
-        };
-        Self(leading.into_iter().chain(predicates).collect())
+    pub fn new(atoms: Vec<Atom>, conditions: Vec<Predicate>) -> Self {
+        Self { crates: any_of(atoms.into_iter().map(Predicate::DependsOn).collect()), conditions }
+    }
+
+    /// The predicates that must all hold.
+    pub fn iter(&self) -> impl Iterator<Item = &Predicate> {
+        self.crates.iter().chain(&self.conditions)
+    }
+
+    /// Both gates as one: the crates of either will do, the conditions of both must hold.
+    #[must_use]
+    pub fn joined_with(self, other: Self) -> Self {
+        let alternatives =
+            [self.crates, other.crates].into_iter().flatten().flat_map(|crates| match crates {
+                Predicate::Any(alternatives) => alternatives,
+                only => vec![only],
+            });
+        let crates = any_of(alternatives.collect());
+        let conditions = self.conditions.into_iter().chain(other.conditions).collect();
+        Self { crates, conditions }
     }
 
     /// Every predicate in it, however deep, with whether it stands beneath a `not`.
     fn visit<'g>(&'g self, see: &mut impl FnMut(&'g Predicate, Negated)) {
-        self.0.iter().for_each(|predicate| predicate.visit(Negated::No, see));
+        self.iter().for_each(|predicate| predicate.visit(Negated::No, see));
     }
 
     /// Whether it names a crate or `*` anywhere: what makes a registry plugin active by itself.
@@ -123,7 +140,7 @@ impl Gate {
     /// Whether a custom predicate decides at its top level.
     #[must_use]
     pub fn has_custom_at_top(&self) -> bool {
-        self.0.iter().any(|predicate| matches!(predicate, Predicate::Custom { .. }))
+        self.iter().any(|predicate| matches!(predicate, Predicate::Custom { .. }))
     }
 
     /// Whether it can name a crate whose sources could be fetched: a concrete one that is not
@@ -177,7 +194,7 @@ impl Predicate {
 
 impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_list(f, &self.0)
+        write_list(f, self.iter())
     }
 }
 
@@ -185,7 +202,7 @@ impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |f: &mut fmt::Formatter<'_>, name: &str, inner: &[Self]| {
             write!(f, "{name}(")?;
-            write_list(f, inner)?;
+            write_list(f, inner.iter())?;
             f.write_str(")")
         };
         match self {
@@ -203,8 +220,18 @@ impl fmt::Display for Predicate {
     }
 }
 
-fn write_list(f: &mut fmt::Formatter<'_>, list: &[Predicate]) -> fmt::Result {
-    for (index, predicate) in list.iter().enumerate() {
+fn any_of(mut alternatives: Vec<Predicate>) -> Option<Predicate> {
+    match alternatives.len() {
+        0 | 1 => alternatives.pop(),
+        _ => Some(Predicate::Any(alternatives)),
+    }
+}
+
+fn write_list<'p>(
+    f: &mut fmt::Formatter<'_>,
+    list: impl Iterator<Item = &'p Predicate>,
+) -> fmt::Result {
+    for (index, predicate) in list.enumerate() {
         let comma = if index == 0 { "" } else { ", " };
         write!(f, "{comma}{predicate}")?;
     }

@@ -43,9 +43,17 @@ enum Seen {
 }
 
 /// The files that an answer was computed from. See the [module](self).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Inputs {
+    /// Before anything was looked at: what changes from here on is young.
+    since: Nanos,
     seen: BTreeMap<Utf8PathBuf, Seen>,
+}
+
+impl Default for Inputs {
+    fn default() -> Self {
+        Self { since: now(), seen: BTreeMap::new() }
+    }
 }
 
 /// What a set of inputs looked like. See the [module](self).
@@ -113,13 +121,14 @@ impl Inputs {
 
     /// Adds what was looked at elsewhere.
     pub fn include(&mut self, other: Self) {
+        self.since = self.since.min(other.since);
         self.seen.extend(other.seen);
     }
 
     /// Everything that was looked at, as a value that can be stored.
     #[must_use]
     pub fn finish(self) -> Fingerprint {
-        Fingerprint { taken: now(), seen: self.seen.into_iter().collect() }
+        Fingerprint { taken: self.since, seen: self.seen.into_iter().collect() }
     }
 }
 
@@ -166,6 +175,7 @@ impl Fingerprint {
     /// The same observation with new times, if every content is what it was: files that were only touched.
     #[must_use]
     pub fn restamped(&self) -> Option<Self> {
+        let taken = now();
         let mut seen = Vec::with_capacity(self.seen.len());
         for (path, was) in &self.seen {
             let now = match was {
@@ -187,7 +197,7 @@ impl Fingerprint {
             };
             seen.push((path.clone(), now));
         }
-        Some(Self { taken: now(), seen })
+        Some(Self { taken, seen })
     }
 
     /// Whether nothing in it is young any more, so that the next check is by `stat` alone.
@@ -200,6 +210,11 @@ impl Fingerprint {
         })
     }
 
+    /// The paths that were looked at.
+    pub fn paths(&self) -> impl Iterator<Item = &Utf8Path> {
+        self.seen.iter().map(|(path, _)| path.as_path())
+    }
+
     /// A digest of the paths and their contents: equal for equal contents, whenever they were written.
     #[must_use]
     pub fn content(&self) -> Digest {
@@ -210,17 +225,6 @@ impl Fingerprint {
             Seen::Directory(_, names) => (path, 3, *names),
         });
         digest(&postcard::to_allocvec(&contents.collect::<Vec<_>>()).unwrap_or_default())
-    }
-
-    /// The paths that were looked at.
-    pub fn paths(&self) -> impl Iterator<Item = &Utf8Path> {
-        self.seen.iter().map(|(path, _)| path.as_path())
-    }
-
-    /// A digest of everything that was seen, without the time of looking: equal for equal inputs.
-    #[must_use]
-    pub fn identity(&self) -> Digest {
-        digest(&postcard::to_allocvec(&self.seen).unwrap_or_default())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is measured: a workspace, homes with registries of several sizes, and the programs to compare with.
+//! What is measured: a workspace, registries of several sizes, and the programs to compare with.
 
 use std::{
     fmt::Write as _,
@@ -44,7 +44,7 @@ impl Ground {
         let scratch = Scratch::new();
         write_workspace(&scratch);
         for size in SIZES {
-            write_home(&scratch, size);
+            write_registry(&scratch, size);
         }
         let floor = compile(&scratch, "floor", "fn main() {}");
         let unavoidable = compile(&scratch, "unavoidable", UNAVOIDABLE);
@@ -55,8 +55,23 @@ impl Ground {
         Self { scratch, floor, unavoidable, packages, cargo }
     }
 
-    /// A command in the workspace, with the home that has a registry of this size.
-    pub(crate) fn command(&self, program: &str, args: &[&str], size: usize) -> Command {
+    /// A command in the workspace, with the registry of this size. Builds may disagree about the layout of
+    /// caches, so each has a home of its own.
+    pub(crate) fn command(
+        &self,
+        build: usize,
+        program: &str,
+        args: &[&str],
+        size: usize,
+    ) -> Command {
+        let home = format!("home-{build}-{size}");
+        self.scratch.write(
+            format!("{home}/config.toml"),
+            format!(
+                "[defaults]\nsymposium-recommendations = false\n\n\
+                 [[registry]]\nname = \"bench\"\npath = \"../registry-{size}\"\n"
+            ),
+        );
         let mut command = Command::new(program);
         command
             .args(args)
@@ -65,7 +80,7 @@ impl Ground {
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("HOME", self.scratch.path("user"))
             .env("CARGO_HOME", self.scratch.path("cargo-home"))
-            .env("CARGO_AGENTS_HOME", self.scratch.path(format!("home-{size}")))
+            .env("CARGO_AGENTS_HOME", self.scratch.path(home))
             .env("CARGO_AGENTS_CARGO", &self.cargo);
         command
     }
@@ -73,7 +88,7 @@ impl Ground {
     /// A file with the paths that an answer about this registry depends on.
     pub(crate) fn inputs(&self, size: usize) -> Utf8PathBuf {
         let mut paths = vec![self.scratch.path("workspace/Cargo.lock")];
-        let roots = [self.scratch.path("workspace"), self.scratch.path(format!("home-{size}"))];
+        let roots = [self.scratch.path("workspace"), self.scratch.path(format!("registry-{size}"))];
         for root in roots {
             walk(&root, &mut |path| {
                 if matches!(path.file_name(), Some("Cargo.toml" | "SYMPOSIUM.toml")) {
@@ -212,22 +227,17 @@ fn add_package(lock: &mut String, name: &str, version: &str, source: &str, edges
     }
 }
 
-fn write_home(scratch: &Scratch, size: usize) {
-    let home = format!("home-{size}");
+fn write_registry(scratch: &Scratch, size: usize) {
+    let registry = format!("registry-{size}");
     scratch.write(
-        format!("{home}/config.toml"),
-        "[defaults]\nsymposium-recommendations = false\n\n\
-         [[registry]]\nname = \"bench\"\npath = \"registry\"\n",
-    );
-    scratch.write(
-        format!("{home}/registry/{DISPATCHED}/SYMPOSIUM.toml"),
+        format!("{registry}/{DISPATCHED}/SYMPOSIUM.toml"),
         format!(
             "name = \"{DISPATCHED}\"\ncrates = [\"*\"]\n\n[subcommand.{DISPATCHED}]\n\
              description = \"Do nothing\"\ncommand = {{ executable = \"/bin/true\" }}\n"
         ),
     );
     for at in 0..size {
-        let dir = format!("{home}/registry/plugin-{at:04}");
+        let dir = format!("{registry}/plugin-{at:04}");
         scratch.write(format!("{dir}/SYMPOSIUM.toml"), manifest(at));
         scratch.write(
             format!("{dir}/skills/plugin-{at:04}/SKILL.md"),

@@ -41,7 +41,7 @@ mod unix {
     use crate::{
         ground::{DISPATCHED, Ground, KNOWN, SIZES},
         measure::{Case, measure, system_calls},
-        report::{Base, Goal, Row, print},
+        report::{Base, Goal, Row, Summary, print},
     };
 
     const ROUNDS: usize = 40;
@@ -59,19 +59,19 @@ mod unix {
         let options = Options::parse();
         let ground = Ground::make();
         let mut cases = vec![
-            Case::new("floor", None, ground.command(&ground.floor, &[], SIZES[0])),
-            Case::new("/bin/true", None, ground.command("/bin/true", &[], SIZES[0])),
+            Case::new("floor", None, ground.command(0, &ground.floor, &[], SIZES[0])),
+            Case::new("/bin/true", None, ground.command(0, "/bin/true", &[], SIZES[0])),
         ];
         let mut rows = vec![Row { base: Base::Floor, goal: Goal::None }; cases.len()];
         for size in SIZES {
             let inputs = ground.inputs(size);
             let name = "unavoidable".to_owned();
-            let command = ground.command(&ground.unavoidable, &[inputs.as_str()], size);
+            let command = ground.command(0, &ground.unavoidable, &[inputs.as_str()], size);
             cases.push(Case::new(name, Some(size), command));
             rows.push(Row { base: Base::Floor, goal: Goal::None });
-            for (label, program) in &options.programs {
+            for (build, (label, program)) in options.programs.iter().enumerate() {
                 for (typed, base, goals) in COMMANDS {
-                    let command = ground.command(program, typed, size);
+                    let command = ground.command(build, program, typed, size);
                     let name = [&[label.as_str()], *typed].concat().join(" ");
                     cases.push(Case::new(name.trim(), Some(size), command));
                     let goal = goals.iter().find(|(plugins, _)| *plugins == size);
@@ -90,9 +90,13 @@ mod unix {
         );
         let samples = measure(&mut cases, options.rounds);
         print(&cases, &rows, &samples);
+        let floor = Summary::of(&samples[0]);
+        if floor.ninetieth > 1.5 * floor.median {
+            println!("\nthe floor itself varies a lot: the machine is busy, believe the minima");
+        }
         let largest = SIZES[SIZES.len() - 1];
         let (_, program) = &options.programs[0];
-        let help = ground.command(program, &["--help"], largest);
+        let help = ground.command(0, program, &["--help"], largest);
         match system_calls(&ground.scratch, &help) {
             Some(calls) => println!("\n`--help` with {largest} plugins: {calls}"),
             None => {

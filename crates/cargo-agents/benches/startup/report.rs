@@ -29,18 +29,18 @@ pub(crate) struct Row {
     pub(crate) goal: Goal,
 }
 
-/// What many samples come to.
-struct Summary {
-    median: f64,
+/// What many samples come to, in milliseconds.
+pub(crate) struct Summary {
+    pub(crate) median: f64,
     least: f64,
     tenth: f64,
-    ninetieth: f64,
+    pub(crate) ninetieth: f64,
     cpu: f64,
     faults: i64,
 }
 
 impl Summary {
-    fn of(samples: &[Sample]) -> Self {
+    pub(crate) fn of(samples: &[Sample]) -> Self {
         let mut wall: Vec<Duration> = samples.iter().map(|sample| sample.wall).collect();
         let mut cpu: Vec<Duration> = samples.iter().map(|sample| sample.cpu).collect();
         let mut faults: Vec<i64> = samples.iter().map(|sample| sample.faults).collect();

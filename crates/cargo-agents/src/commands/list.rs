@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use agents_install::git::GitAddress;
 use agents_plugin::{
     active::{Considered, State},
     catalog::{RegistryReport, RegistryState},
@@ -74,15 +75,17 @@ struct InvalidView {
 
 pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Failure> {
     visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, error| {
-        if output.is_json() {
-            output.document(&document(here))?;
-        } else {
+        if !output.is_json() {
             render(here, output)?;
         }
-        match error {
-            None => Ok(ExitCode::SUCCESS),
-            Some(error) => Err(error.into()),
+        // `--json` prints one document, and the error is the one that matters.
+        if let Some(error) = error {
+            return Err(error.into());
         }
+        if output.is_json() {
+            output.document(&document(here))?;
+        }
+        Ok(ExitCode::SUCCESS)
     })
 }
 
@@ -124,12 +127,20 @@ fn render(here: &Here<'_>, output: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What a registry is and where; an address without the password that may be in it.
+fn kind_and_place(place: &RegistryPlace) -> (&'static str, String) {
+    match place {
+        RegistryPlace::Path(path) => ("path", path.to_string()),
+        RegistryPlace::Git(url) => {
+            let address = GitAddress::parse(url);
+            ("git", address.map_or_else(|_| url.clone(), |address| address.to_string()))
+        }
+    }
+}
+
 fn heading(report: &RegistryReport) -> String {
     let name = &report.spec.name;
-    let place = match &report.spec.place {
-        RegistryPlace::Path(path) => path.as_str(),
-        RegistryPlace::Git(url) => url,
-    };
+    let (_, place) = kind_and_place(&report.spec.place);
     match &report.state {
         RegistryState::Read(_) => format!("registry {name}  {place}"),
         RegistryState::Missing(_) => format!("registry {name}  {place}  (no such directory)"),
@@ -176,10 +187,7 @@ fn document(here: &Here<'_>) -> ListDocument {
 }
 
 fn registry_view(report: &RegistryReport) -> RegistryView {
-    let (kind, place) = match &report.spec.place {
-        RegistryPlace::Path(path) => ("path", path.to_string()),
-        RegistryPlace::Git(url) => ("git", url.clone()),
-    };
+    let (kind, place) = kind_and_place(&report.spec.place);
     let (state, dir) = match &report.state {
         RegistryState::Read(dir) => ("read", Some(dir.to_string())),
         RegistryState::Missing(_) => ("missing", None),

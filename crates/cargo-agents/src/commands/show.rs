@@ -35,11 +35,12 @@ struct ManifestView {
 }
 
 pub(crate) fn run(settings: &Settings, output: &Output, name: &str) -> Result<ExitCode, Failure> {
-    visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, _| {
+    visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, error| {
         let named: Vec<_> =
             here.set.considered().filter(|considered| considered.plugin.name.is(name)).collect();
         if named.is_empty() {
-            return Err(not_found(here, name));
+            // A member of a workspace that cannot be read may have it.
+            return Err(error.map_or_else(|| not_found(here, name), Failure::from));
         }
         let plugins = named.iter().map(view).collect::<Result<Vec<_>, _>>()?;
         if output.is_json() {

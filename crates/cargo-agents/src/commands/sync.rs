@@ -4,11 +4,13 @@ use std::process::ExitCode;
 
 use agents_install::{Update, git::GitAddress};
 use agents_plugin::{
+    active::Wanted,
     config::{AutoUpdate, Config, RegistryPlace, RegistrySpec},
     fetched::FetchedCrates,
     probes::Acquire,
 };
 use agents_system::{explain::ErrorKind, finding::Finding};
+use agents_workspace::WorkspaceError;
 use serde::Serialize;
 
 use crate::{
@@ -17,6 +19,9 @@ use crate::{
     output::Output,
     settings::Settings,
 };
+
+/// How often it is looked whether what has just arrived wants more.
+const MAX_ROUNDS: usize = 16;
 
 /// `cargo agents plugin sync --json`
 #[derive(Debug, Serialize)]
@@ -47,18 +52,16 @@ pub(crate) fn run(
     // `--update` is what this command is about anyway.
     visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, _| {
         let (mut synced, mut findings) = fetch_registries(here, &chosen);
-        let mut failed = !findings.is_empty();
         if only.is_none() {
-            // What has just arrived may want more, so look again.
+            findings.extend(fetch_sources(here));
             let (more, problems) = fetch_needs(settings)?;
-            failed |= !problems.is_empty();
             synced.extend(more);
             findings.extend(problems);
         }
         settings.progress.end();
         if output.is_json() {
-            let findings = findings.iter().map(FindingView::from).collect();
-            output.document(&SyncDocument { synced, findings })?;
+            let views = findings.iter().map(FindingView::from).collect();
+            output.document(&SyncDocument { synced, findings: views })?;
         } else {
             for item in &synced {
                 let version = item.version.as_deref().map(short).unwrap_or_default();
@@ -70,7 +73,7 @@ pub(crate) fn run(
             output.flush()?;
             output.findings(&findings);
         }
-        Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     })
 }
 
@@ -127,58 +130,96 @@ fn fetch_registries(here: &Here<'_>, chosen: &[RegistrySpec]) -> (Vec<SyncedView
     (synced, findings)
 }
 
-/// Fetches the crates that plugins bring along and the programs of custom predicates.
+/// Fetches the crates that plugins bring along and the programs of custom predicates. What has just arrived may
+/// want more, so look again until nothing new comes.
 fn fetch_needs(settings: &Settings) -> Result<(Vec<SyncedView>, Vec<Finding>), Failure> {
-    visit(settings, Acquire::IfMissing, BrokenWorkspace::IsReported, |here, _| {
-        let (mut synced, mut findings) = (Vec::new(), Vec::new());
-        let fetched = FetchedCrates::new(&settings.dirs.cache);
-        for wanted in &here.set.wanted {
-            settings.progress.begin(format!("Fetching {}", wanted.name));
-            let requirement = wanted.requirement.as_ref();
-            let workspace = here.workspace.as_ref();
-            let workspaces = here.registries.workspaces;
-            match workspaces.source(workspace, &settings.cwd, &wanted.name, requirement) {
-                Ok(source) => {
-                    let stored = fetched.put(wanted, &source);
-                    findings.extend(stored.err().map(|error| Finding::error(error.to_string())));
-                    let version = Some(source.version.to_string());
-                    synced.push(SyncedView {
-                        kind: "crate",
-                        name: source.name.to_string(),
-                        version,
-                    });
-                }
-                Err(error) => findings
-                    .push(Failure::from(error).into_finding(&format!("crate `{}`", wanted.name))),
+    let (mut synced, mut findings) = (Vec::new(), Vec::new());
+    for _ in 0..MAX_ROUNDS {
+        let look = |here: &Here<'_>, error: Option<WorkspaceError>| {
+            let (arrived, mut findings) = fetch_once(here);
+            findings.extend(
+                error.map(|error| Failure::from(error).into_finding("the workspace is left out")),
+            );
+            Ok((arrived, findings))
+        };
+        let (arrived, problems) =
+            visit(settings, Acquire::Never, BrokenWorkspace::IsReported, look)?;
+        findings = problems;
+        if arrived.is_empty() {
+            break;
+        }
+        synced.extend(arrived);
+    }
+    Ok((synced, findings))
+}
+
+/// What is lacking right now.
+fn fetch_once(here: &Here<'_>) -> (Vec<SyncedView>, Vec<Finding>) {
+    let (mut synced, mut findings) = (Vec::new(), Vec::new());
+    let fetched = FetchedCrates::new(&here.settings.dirs.cache);
+    for wanted in &here.set.wanted {
+        match fetch_crate(here, wanted, &fetched) {
+            Ok(item) => synced.push(item),
+            Err(failure) => {
+                findings.push(failure.into_finding(&format!("crate `{}`", wanted.name)));
             }
         }
-        for plugin in here.set.catalog.plugins.iter().filter(|plugin| !plugin.predicates.is_empty())
-        {
-            let Ok(manifest) = plugin.manifest() else { continue };
-            for predicate in &manifest.predicates {
-                settings.progress.begin(format!("Installing what {} needs", predicate.name));
-                let (all, command) = (&manifest.installations, &predicate.command);
-                if here
-                    .registries
-                    .installer
-                    .resolve_cached(all, command, plugin.dir())
-                    .is_ok_and(|cached| cached.is_some())
-                {
-                    continue;
-                }
-                match here.registries.installer.resolve(all, command, plugin.dir()) {
-                    Ok(runnable) => synced.push(SyncedView {
-                        kind: "predicate",
-                        name: predicate.name.to_string(),
-                        version: runnable.version,
-                    }),
-                    Err(error) => findings.push(
-                        Failure::from(error)
-                            .into_finding(&format!("predicate `{}`", predicate.name)),
-                    ),
-                }
+    }
+    let definers = here.registries.definers(&here.set.catalog);
+    for plugin in definers.filter(|plugin| !plugin.predicates.is_empty()) {
+        let Ok(manifest) = plugin.manifest() else { continue };
+        for predicate in &manifest.predicates {
+            let installer = here.registries.installer;
+            let (all, command) = (&manifest.installations, &predicate.command);
+            if matches!(installer.resolve_cached(all, command, plugin.dir()), Ok(Some(_))) {
+                continue;
+            }
+            here.settings.progress.begin(format!("Installing what {} needs", predicate.name));
+            match installer.resolve(all, command, plugin.dir()) {
+                Ok(runnable) => synced.push(SyncedView {
+                    kind: "predicate",
+                    name: predicate.name.to_string(),
+                    version: runnable.version,
+                }),
+                Err(error) => findings.push(
+                    Failure::from(error).into_finding(&format!("predicate `{}`", predicate.name)),
+                ),
             }
         }
-        Ok((synced, findings))
-    })
+    }
+    (synced, findings)
+}
+
+fn fetch_crate(
+    here: &Here<'_>,
+    wanted: &Wanted,
+    fetched: &FetchedCrates<'_>,
+) -> Result<SyncedView, Failure> {
+    here.settings.progress.begin(format!("Fetching {}", wanted.name));
+    let source = here.registries.workspaces.source(
+        here.workspace.as_ref(),
+        &here.settings.cwd,
+        &wanted.name,
+        wanted.requirement.as_ref(),
+    )?;
+    fetched
+        .put(wanted, &source)
+        .map_err(|error| Failure::new(ErrorKind::Failure, error.to_string()))?;
+    let version = Some(source.version.to_string());
+    Ok(SyncedView { kind: "crate", name: source.name.to_string(), version })
+}
+
+/// Makes cargo say where the sources of all dependencies are, which it fetches if it must: they may embed plugins.
+fn fetch_sources(here: &Here<'_>) -> Option<Finding> {
+    let workspace = here.workspace.as_ref()?;
+    if !here.registries.lacks_sources(workspace) {
+        return None;
+    }
+    here.settings.progress.begin("Looking at the crates of this workspace");
+    let known = here.registries.workspaces.details(workspace).map_err(Failure::from);
+    let seen = known.and_then(|_| {
+        let again = here.registries.look_again(workspace);
+        again.map_err(|error| Failure::new(ErrorKind::Failure, error.to_string()))
+    });
+    seen.err().map(|failure| failure.into_finding("the crates of this workspace"))
 }

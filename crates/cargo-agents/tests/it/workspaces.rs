@@ -328,6 +328,7 @@ fn crate_info_of_a_patched_crate_is_the_patch() {
     let rest =
         "[dependencies]\nserde = \"1\"\n[patch.crates-io]\nserde = { path = \"../patched\" }\n";
     world.sample.package(".", "app", "0.1.0", rest);
+    world.sample.lock();
     let patched = world.sample.tree().join("patched");
     assert_eq!(source(&world, &["serde"]), ("1.0.201".to_owned(), patched));
 }

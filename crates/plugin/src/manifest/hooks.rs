@@ -74,7 +74,7 @@ fn decode_one<'d>(table: Table<'d>, book: &mut Book<'d>) -> Option<Unchecked<'d>
     let command = book.command(&table, &owner, &from);
     let entry = decode_entry(&table);
     let args = owned(&table.strings("args"));
-    let gate = Gate(gates::decode_predicates(&table));
+    let gate = Gate::new(Vec::new(), gates::decode_predicates(&table));
     table.deny_unknown();
     let hook = Hook {
         name: owner,

@@ -68,7 +68,7 @@ impl Gate {
     /// Whether it holds. The fast answer; [`explain`](Self::explain) gives the same one with reasons.
     #[must_use]
     pub fn holds(&self, here: Surroundings<'_>) -> bool {
-        self.0.iter().all(|predicate| predicate.holds(here))
+        self.iter().all(|predicate| predicate.holds(here))
     }
 
     /// Whether it holds and why, with every condition evaluated.
@@ -76,7 +76,7 @@ impl Gate {
     pub fn explain(&self, here: Surroundings<'_>) -> Evaluation {
         let mut steps = Vec::new();
         let mut holds = true;
-        for predicate in &self.0 {
+        for predicate in self.iter() {
             holds &= predicate.explain(here, 0, &mut steps);
         }
         Evaluation { holds, steps }
@@ -85,7 +85,7 @@ impl Gate {
     /// The crates that make it hold, each name and version once; `None` if it does not hold.
     #[must_use]
     pub fn witness(&self, here: Surroundings<'_>) -> Option<Vec<Matched>> {
-        witness_all(&self.0, here).map(dedup)
+        witness_all(self.iter(), here).map(dedup)
     }
 }
 
@@ -217,7 +217,10 @@ impl Predicate {
     }
 }
 
-fn witness_all(list: &[Predicate], here: Surroundings<'_>) -> Option<Vec<Matched>> {
+fn witness_all<'p>(
+    list: impl IntoIterator<Item = &'p Predicate>,
+    here: Surroundings<'_>,
+) -> Option<Vec<Matched>> {
     let mut all = Vec::new();
     for predicate in list {
         all.extend(predicate.witness(here)?);

@@ -82,3 +82,11 @@ fn what_a_layer_says_about_default_skills_stays_said() {
     assert_eq!(listed.clone().overlaid_by(layer("")).crate_skills, listed.crate_skills);
     assert_eq!(layer("").overlaid_by(listed.clone()).crate_skills, listed.crate_skills);
 }
+
+#[test]
+fn a_crate_among_the_predicates_stays_a_condition_when_layers_join() {
+    use crate::predicate::Gate;
+    let lower = Gate::new(Vec::new(), vec!["crate(a)".parse().unwrap()]);
+    let upper = Gate::new(vec!["b".parse().unwrap()], Vec::new());
+    assert_eq!(lower.joined_with(upper).to_string(), "depends-on(b), depends-on(a)");
+}

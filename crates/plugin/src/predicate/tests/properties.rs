@@ -64,7 +64,7 @@ fn any_predicate() -> impl Strategy<Value = Predicate> {
 }
 
 fn any_gate() -> impl Strategy<Value = Gate> {
-    prop::collection::vec(any_predicate(), 0..4).prop_map(Gate)
+    prop::collection::vec(any_predicate(), 0..4).prop_map(|conditions| Gate::new(Vec::new(), conditions))
 }
 
 proptest! {
@@ -75,7 +75,7 @@ proptest! {
 
     #[test]
     fn a_gate_reads_back_as_a_comma_list(gate in any_gate()) {
-        prop_assert_eq!(parse_predicates(&gate.to_string()), Ok(gate.0));
+        prop_assert_eq!(parse_predicates(&gate.to_string()), Ok(gate.iter().cloned().collect()));
     }
 
     #[test]
