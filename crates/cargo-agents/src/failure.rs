@@ -53,7 +53,7 @@ struct FailureView {
 pub(crate) struct FindingView {
     /// `error`, `warning` or `note`
     severity: &'static str,
-    message: String,
+    pub(crate) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     /// Counted from 1
@@ -193,7 +193,13 @@ pub(crate) fn usage(error: &clap::Error, output: &Output) -> Result<ExitCode, Fa
     }
     let text = text.to_string();
     let text = text.trim().trim_start_matches("error:").trim();
-    let (message, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let (message, rest) = match error.kind() {
+        // What clap prints then is the help of the command, without a word about why.
+        clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            ("it takes one more word to say what to do", text)
+        }
+        _ => text.split_once('\n').unwrap_or((text, "")),
+    };
     let failure = Failure::new(ErrorKind::Usage, message);
     let rest = rest.trim().replace("\n\n", "\n");
     Err(if rest.is_empty() { failure } else { failure.details(rest) })

@@ -1,5 +1,7 @@
 //! What is printed: results on standard output, talk on standard error, colours when wanted.
 
+mod tame;
+
 use std::{
     cell::RefCell,
     io::{self, Write},
@@ -13,6 +15,7 @@ use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
+use self::tame::{Styles, tame};
 use crate::{
     args::{ColorWhen, Flags},
     failure::Failure,
@@ -48,9 +51,12 @@ impl Output {
         self.text(format_args!("{}\n", line.as_ref()))
     }
 
-    /// Result text as it is.
+    /// Result text as it is, except for what a terminal would obey.
     pub(crate) fn text(&self, text: impl std::fmt::Display) -> Result<(), Failure> {
-        write!(self.stdout.borrow_mut(), "{text}").map_err(|error| Failure::printing(&error))
+        let text = text.to_string();
+        let tamed = tame(&text, styles(self.colors_results()));
+        let written = self.stdout.borrow_mut().write_all(tamed.as_bytes());
+        written.map_err(|error| Failure::printing(&error))
     }
 
     /// The one document of `--json`.
@@ -83,7 +89,7 @@ impl Output {
 
     /// Says something on standard error; nobody waits for it, so a closed one is ignored.
     pub(crate) fn talk(&self, text: &str) {
-        let _ = writeln!(io::stderr(), "{text}");
+        let _ = writeln!(io::stderr(), "{}", tame(text, styles(self.colors(&io::stderr()))));
     }
 
     /// One finding as people read it.
@@ -147,4 +153,8 @@ impl Output {
             ColorWhen::Auto => stream.is_terminal() && env::NO_COLOR.get().is_none(),
         }
     }
+}
+
+fn styles(colors: bool) -> Styles {
+    if colors { Styles::Kept } else { Styles::Shown }
 }

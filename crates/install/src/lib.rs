@@ -91,5 +91,6 @@ pub use bring::Update;
 pub use entry::EntryError;
 pub use error::{AcquireError, InstallError, Needs, StepError};
 pub use installer::Installer;
+pub use order::find_cycle;
 pub use recipe::{CargoPlace, Entry, Installation, InstallationName, Installations, Source};
 pub use runnable::Runnable;

@@ -15,6 +15,15 @@ pub(crate) fn order<'a>(
     Ok(walk.done)
 }
 
+/// Installations that require each other, from the first one back to it, if there are any.
+#[must_use]
+pub fn find_cycle(installations: &Installations) -> Option<Vec<InstallationName>> {
+    installations.keys().find_map(|name| match order(installations, name) {
+        Err(InstallError::Cycle { chain }) => Some(chain),
+        _ => None,
+    })
+}
+
 struct Walk<'a> {
     installations: &'a Installations,
     path: Vec<&'a InstallationName>,

@@ -2,7 +2,7 @@
 
 use agents_system::{
     decode::{Document, Table},
-    dirs::Dirs,
+    dirs::{self, Dirs},
     explain::{ErrorKind, Explain},
     finding::{Finding, Severity},
 };
@@ -192,7 +192,7 @@ fn decode_registry(table: &Table<'_>, dirs: &Dirs) -> Option<RegistrySpec> {
     };
     table.deny_unknown();
     let place = match (path, git) {
-        (Some(path), None) => RegistryPlace::Path(canonical(&dirs.config.join(path.as_str()))),
+        (Some(path), None) => RegistryPlace::Path(resolve(path.as_str(), dirs)),
         (None, Some(git)) => RegistryPlace::Git(git.to_string()),
         (Some(_), Some(git)) => {
             git.error("a registry has either `path` or `git`, not both");
@@ -229,8 +229,15 @@ fn decode_uses(table: &Table<'_>, dirs: &Dirs) -> Vec<Use> {
     };
     let uses = items.filter_map(|item| {
         if item.is_string() {
-            let name = item.string("use")?.to_string();
-            return Some(Use { name, workspace: None });
+            let name = item.string("use")?;
+            if name.as_str() == "*" {
+                name.report(
+                    Finding::error("`use` names plugins one by one, not `*`")
+                        .hint("`auto-enable = [\"*\"]` turns on what every dependency brings"),
+                );
+                return None;
+            }
+            return Some(Use { name: name.to_string(), workspace: None });
         }
         let Some(entry) = item.table("an entry of `use`") else {
             item.wrong_type("use", "a list of names or of tables with `name` and `workspace`");
@@ -238,7 +245,7 @@ fn decode_uses(table: &Table<'_>, dirs: &Dirs) -> Vec<Use> {
         };
         let (name, workspace) = (entry.required_string("name"), entry.string("workspace"));
         entry.deny_unknown();
-        let workspace = workspace.map(|path| canonical(&dirs.config.join(path.as_str())));
+        let workspace = workspace.map(|path| resolve(path.as_str(), dirs));
         Some(Use { name: name?.to_string(), workspace })
     });
     uses.collect()
@@ -286,6 +293,12 @@ fn names(list: &[String], name: &str) -> bool {
 
 fn same(one: &str, other: &str) -> bool {
     CrateName::new(one) == CrateName::new(other)
+}
+
+/// A path in the file: `~/` is the user's home, anything relative starts at the configuration directory.
+fn resolve(path: &str, dirs: &Dirs) -> Utf8PathBuf {
+    let in_home = path.strip_prefix("~/").and_then(|rest| Some(dirs::home().ok()?.join(rest)));
+    canonical(&in_home.unwrap_or_else(|| dirs.config.join(path)))
 }
 
 fn canonical(path: &Utf8Path) -> Utf8PathBuf {

@@ -119,7 +119,7 @@ impl Plugin {
     pub fn manifest(&self) -> Result<Manifest, Box<Finding>> {
         postcard::from_bytes(&self.body).map_err(|error| {
             let message = format!("the stored manifest of `{}` cannot be read: {error}", self.name);
-            let hint = "run `cargo agents plugin cache prune --all` and try again";
+            let hint = "remove our cache directory and try again";
             Box::new(Finding::error(message).hint(hint))
         })
     }

@@ -46,7 +46,7 @@ variables! {
     CARGO = "CARGO";
     /// Where cargo keeps its own configuration, registry caches and installed programs.
     CARGO_HOME = "CARGO_HOME";
-    /// Set to `true` by the environment or `net.offline`: no network.
+    /// `true` means no network, like `--offline`.
     CARGO_NET_OFFLINE = "CARGO_NET_OFFLINE";
     /// Searched for programs; children get it with the directories of what they need in front.
     PATH = "PATH";

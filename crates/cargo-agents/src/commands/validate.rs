@@ -85,6 +85,9 @@ fn render(checked: &[Checked], crates: &[CheckedView], output: &Output) -> Resul
     for item in crates {
         let word = if item.valid { "ok" } else { "wrong" };
         output.line(format!("{word:5}  crate   {}", item.item))?;
+        for finding in &item.findings {
+            output.line(format!("error: {}", finding.message))?;
+        }
     }
     let wrong = checked.iter().filter(|item| !item.is_valid()).count();
     let wrong = wrong + crates.iter().filter(|item| !item.valid).count();

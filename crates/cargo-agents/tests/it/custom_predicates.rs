@@ -433,3 +433,16 @@ fn a_failure_to_start_is_not_kept() {
     assert!(Path::new(&script).exists());
     assert_eq!(world.ok(&["cmd"]), "ran\n");
 }
+
+#[test]
+fn a_plugin_that_is_turned_off_runs_nothing() {
+    let world = World::new();
+    world.plugin_script("q", "probe", "echo x >> count");
+    world.plugin("q", &format!("name = \"q\"\ncrates = [\"*\"]\n{PROBE}"));
+    world.plugin("p", &gated("p", "probe()", "cmd"));
+    assert!(applies(&world));
+    let asked = count(&world);
+    world.config("[defaults]\nsymposium-recommendations = false\n[plugins]\ndisable = [\"q\"]\n");
+    assert!(!applies(&world));
+    assert_eq!(count(&world), asked);
+}

@@ -685,3 +685,53 @@ fn a_plugin_without_any_crate_sleeps_until_it_is_used() {
     plugins_config(&world, "use = [\"one\"]");
     assert_eq!(because(&world, "one"), "active: `[plugins] use` names it");
 }
+
+#[test]
+fn a_chain_that_never_ends_stops_only_itself() {
+    let world = World::new();
+    for at in 0..13 {
+        let next = format!("[[plugins]]\nsource.cargo = \"link{}\"\n", at + 1);
+        let text = format!("{next}{}", embedded(&format!("link{at}")));
+        let files = [("src/lib.rs", ""), ("SYMPOSIUM.toml", text.as_str())];
+        world.sample.vendor().krate(&format!("link{at}"), "1.0.0", "", &files);
+    }
+    world.plugin(
+        "lead",
+        "name = \"lead\"\ncrates = [\"*\"]\n[[plugins]]\nsource.cargo = \"link0\"\n",
+    );
+    world.plugin("good", &everywhere("good", "fine"));
+    world.agents(&["plugin", "sync"]);
+    assert_eq!(world.ok(&["good-cmd"]), "fine\n");
+    assert_eq!(world.ok(&["link0-cmd"]), "link0\n");
+    assert_eq!(world.agents(&["link12-cmd"]).code, Some(2));
+    let run = world.agents(&["plugin", "list"]);
+    assert!(run.stderr.contains("more than 10 deep"), "{run:?}");
+}
+
+#[test]
+fn a_crate_fetched_in_one_version_does_not_stand_for_another() {
+    let world = World::new();
+    let vendor = world.sample.vendor();
+    vendor.krate("far", "1.0.0", "", &[("src/lib.rs", ""), ("SYMPOSIUM.toml", &embedded("far"))]);
+    let chain = |name: &str, version: &str| {
+        let text = format!(
+            "name = \"{name}\"\ncrates = [\"*\"]\n[[plugins]]\nsource.cargo = {{ name = \"far\", version = \"{version}\" }}\n"
+        );
+        world.plugin(name, &text);
+    };
+    chain("one", "1");
+    world.ok(&["plugin", "sync"]);
+    chain("two", "2");
+    let run = world.agents(&["plugin", "list"]);
+    assert!(run.stderr.contains("`far`, wanted by `two`, has not been fetched"), "{run:?}");
+}
+
+#[test]
+fn nothing_that_only_a_dependency_names_is_installed() {
+    let world = with_helper();
+    let text = "[[predicate]]\nname = \"sly\"\ncommand = { source = \"cargo\", crate = \"sly\" }\n";
+    world.sample.write("../helper/SYMPOSIUM.toml", text);
+    world.sample.vendor().program("sly", "1.0.0", "");
+    assert_eq!(world.ok(&["plugin", "sync"]), "No git sources to sync.\n");
+    assert!(world.json(&["plugin", "cache", "list"])["entries"].as_array().unwrap().is_empty());
+}

@@ -191,11 +191,10 @@ fn plugins_are_matched_like_crates() {
 }
 
 #[test]
-fn a_star_enables_or_disables_everything_but_uses_nothing() {
-    let said =
-        good("[plugins]\nuse = [\"*\"]\nauto-enable = [\"*\"]\ndisable = [\"*\"]").enablement;
+fn a_star_enables_or_disables_everything_and_cannot_be_used() {
+    let said = good("[plugins]\nauto-enable = [\"*\"]\ndisable = [\"*\"]").enablement;
     assert!(said.is_auto_enabled("anything") && said.is_disabled("anything"));
-    assert!(!said.is_used("anything", None));
+    assert!(errors("[plugins]\nuse = [\"*\"]")[0].contains("one by one"));
     let nothing = good("[plugins]").enablement;
     assert!(
         !nothing.is_auto_enabled("x") && !nothing.is_disabled("x") && !nothing.is_used("x", None)

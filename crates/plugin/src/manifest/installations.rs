@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use agents_install::{CargoPlace, Entry, Installation, InstallationName, Installations, Source};
+use agents_install::{
+    CargoPlace, Entry, Installation, InstallationName, Installations, Source, find_cycle,
+};
 use agents_system::{
     decode::{Table, Text, Value},
     finding::Finding,
@@ -112,6 +114,19 @@ impl<'d> Book<'d> {
                 finding.hint(format!("declared here: {}", quoted_list(&known, "and")))
             });
         }
+        if let Some(chain) = find_cycle(&self.installations) {
+            let names: Vec<&str> = chain.iter().map(InstallationName::as_str).collect();
+            // An inline installation cannot be referred to, so a declared one is among them.
+            if let Some(declared) = names.iter().find_map(|name| self.declared.get(*name)) {
+                declared.report(
+                    Finding::error(format!(
+                        "installations require each other: {}",
+                        names.join(" -> ")
+                    ))
+                    .hint("remove one of these `requirements`"),
+                );
+            }
+        }
         for Wanted { command, at, from } in &self.runnable {
             let Some(installation) = self.installations.get(command) else { continue };
             let inferred = matches!(installation.source, Some(Source::Cargo { .. }));
@@ -143,7 +158,11 @@ impl<'d> Book<'d> {
         };
         let installation = self.decode(&table, synthetic);
         table.deny_unknown();
-        let name = InstallationName::new(synthetic);
+        let name = match key {
+            // Nobody refers to these, so any free name will do.
+            "requirements" => self.free_name(synthetic),
+            _ => InstallationName::new(synthetic),
+        };
         if self.installations.contains_key(&name) {
             value.report(
                 Finding::error(format!(
@@ -155,6 +174,15 @@ impl<'d> Book<'d> {
         }
         self.installations.insert(name.clone(), installation);
         Some(name)
+    }
+
+    /// `wanted`, or with the first number behind it that makes it unique.
+    fn free_name(&self, wanted: &str) -> InstallationName {
+        let numbered = (2..).map(|number| format!("{wanted}_{number}"));
+        let mut names =
+            std::iter::once(wanted.to_owned()).chain(numbered).map(InstallationName::new);
+        let free = names.find(|name| !self.installations.contains_key(name));
+        free.unwrap_or_else(|| InstallationName::new(wanted))
     }
 
     fn decode(&mut self, table: &Table<'d>, name: &str) -> Installation {

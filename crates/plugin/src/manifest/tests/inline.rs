@@ -92,3 +92,13 @@ fn an_inline_installation_is_as_strict_as_a_named_one() {
         "`command` must be the name of an installation or a table, not an integer",
     );
 }
+
+#[test]
+fn inline_requirements_of_a_hook_and_of_its_inline_command_do_not_clash() {
+    let text = "name = \"p\"\ncrates = [\"*\"]\n[[hooks]]\nname = \"h\"\nevent = \"Stop\"\nrequirements = [{ executable = \"a\" }]\ncommand = { executable = \"b\", requirements = [{ executable = \"c\" }] }\n";
+    let parsed = parse_manifest("SYMPOSIUM.toml".into(), text, Manner::Registry, None);
+    assert_eq!(parsed.findings, []);
+    let names: Vec<String> =
+        parsed.manifest.unwrap().installations.keys().map(ToString::to_string).collect();
+    assert_eq!(names, ["h", "h__req_0", "h__req_0_2"]);
+}

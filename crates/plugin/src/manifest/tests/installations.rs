@@ -132,3 +132,11 @@ fn a_requirement_must_exist() {
         "`requirements` must be the name of an installation or a table, not an integer",
     );
 }
+
+#[test]
+fn installations_that_require_each_other_are_refused() {
+    let text = "name = \"p\"\ncrates = [\"*\"]\n[[installations]]\nname = \"a\"\nrequirements = [\"b\"]\n[[installations]]\nname = \"b\"\nrequirements = [\"a\"]\n";
+    let parsed = parse_manifest("SYMPOSIUM.toml".into(), text, Manner::Registry, None);
+    let messages: Vec<&str> = parsed.findings.iter().map(|it| it.message.as_str()).collect();
+    assert_eq!(messages, ["installations require each other: a -> b -> a"]);
+}

@@ -64,7 +64,8 @@ fn any_predicate() -> impl Strategy<Value = Predicate> {
 }
 
 fn any_gate() -> impl Strategy<Value = Gate> {
-    prop::collection::vec(any_predicate(), 0..4).prop_map(|conditions| Gate::new(Vec::new(), conditions))
+    prop::collection::vec(any_predicate(), 0..4)
+        .prop_map(|conditions| Gate::new(Vec::new(), conditions))
 }
 
 proptest! {
