@@ -11,7 +11,7 @@ use agents_system::{
     env,
     finding::{Finding, Severity},
 };
-use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
@@ -94,26 +94,22 @@ impl Output {
 
     /// One finding as people read it.
     pub(crate) fn render_finding(&self, finding: &Finding) -> String {
-        let Some(place) = &finding.place else { return self.render_placeless(finding) };
+        let spot = finding.place.as_ref().and_then(|place| Some((place, place.spot.as_ref()?)));
+        let Some((place, spot)) = spot else { return self.render_spotless(finding) };
         let level = match finding.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
             Severity::Note => Level::NOTE,
         };
         let title = level.primary_title(finding.message.as_str());
-        let mut group = match &place.spot {
-            None => title.element(Origin::path(place.file.as_str())),
-            Some(spot) => {
-                let part = spot.part.start as usize..spot.part.end as usize;
-                let primary = AnnotationKind::Primary.span(part).label(finding.label.as_deref());
-                title.element(
-                    Snippet::source(spot.text.as_str())
-                        .line_start(spot.line as usize)
-                        .path(place.file.as_str())
-                        .annotation(primary),
-                )
-            }
-        };
+        let part = spot.part.start as usize..spot.part.end as usize;
+        let primary = AnnotationKind::Primary.span(part).label(finding.label.as_deref());
+        let mut group = title.element(
+            Snippet::source(spot.text.as_str())
+                .line_start(spot.line as usize)
+                .path(place.file.as_str())
+                .annotation(primary),
+        );
         if let Some(hint) = &finding.hint {
             group = group.element(Level::HELP.with_name("hint").message(hint.as_str()));
         }
@@ -122,17 +118,21 @@ impl Output {
         renderer.render(&[group])
     }
 
-    fn render_placeless(&self, finding: &Finding) -> String {
+    /// A finding without a line to show.
+    fn render_spotless(&self, finding: &Finding) -> String {
         let (word, color) = match finding.severity {
             Severity::Error => ("error:", AnsiColor::Red),
             Severity::Warning => ("warning:", AnsiColor::Yellow),
             Severity::Note => ("note:", AnsiColor::Green),
         };
-        let message = format!("{} {}", self.word(word, color), finding.message);
-        match &finding.hint {
-            Some(hint) => format!("{message}\n{} {hint}", self.word("hint:", AnsiColor::Cyan)),
-            None => message,
+        let mut text = format!("{} {}", self.word(word, color), finding.message);
+        if let Some(place) = &finding.place {
+            text += &format!("\n --> {place}");
         }
+        if let Some(hint) = &finding.hint {
+            text += &format!("\n{} {hint}", self.word("hint:", AnsiColor::Cyan));
+        }
+        text
     }
 
     /// `error:` or `warning:` in its colour.

@@ -32,6 +32,8 @@ pub struct ActiveSet {
     pub findings: Vec<Finding>,
     /// Crates that are wanted but whose sources have not been fetched.
     pub wanted: Vec<Wanted>,
+    /// Crates that were wanted and had been fetched.
+    pub fetched: Vec<Wanted>,
     decisions: Vec<Decision>,
 }
 
@@ -126,7 +128,8 @@ impl Registries<'_> {
         acquire: Acquire,
     ) -> ActiveSet {
         let mut catalog = self.load(workspace);
-        let fetched = FetchedCrates::new(&self.dirs.cache);
+        let store = FetchedCrates::new(&self.dirs.cache);
+        let mut fetched = Vec::new();
         let root = workspace.map(|workspace| workspace.root.as_path());
         let mut rounds = 0;
         loop {
@@ -135,16 +138,22 @@ impl Registries<'_> {
             let judge =
                 Judge { catalog: &catalog, enablement: &self.config.enablement, root, here };
             let (decisions, wanted) = judge.decide();
-            let arrived: Vec<_> = wanted.iter().filter_map(|wanted| fetched.get(wanted)).collect();
+            let (had, wanted): (Vec<_>, Vec<_>) = wanted
+                .into_iter()
+                .map(|it| (store.get(&it), it))
+                .partition(|(found, _)| found.is_some());
+            let wanted: Vec<Wanted> = wanted.into_iter().map(|(_, wanted)| wanted).collect();
             drop(probes);
-            if rounds == MAX_CHAIN && !arrived.is_empty() {
+            if rounds == MAX_CHAIN && !had.is_empty() {
                 findings.push(too_deep());
             }
-            if rounds == MAX_CHAIN || arrived.is_empty() {
+            if rounds == MAX_CHAIN || had.is_empty() {
                 findings.extend(wanted.iter().map(not_fetched));
-                return ActiveSet { catalog, findings, wanted, decisions };
+                return ActiveSet { catalog, findings, wanted, fetched, decisions };
             }
-            for (name, version, dir) in arrived {
+            for (found, wanted) in had {
+                fetched.push(wanted);
+                let Some((name, version, dir)) = found else { continue };
                 let scan = self.load_crate(&dir, &name, &version);
                 catalog.add_fetched(scan, name, version);
             }

@@ -4,11 +4,11 @@ use agents_workspace::Workspace;
 use camino::Utf8Path;
 
 use crate::{
-    active::{ActiveSet, Considered, State, here_for},
+    active::{ActiveSet, Considered, Reason, State, here_for},
     catalog::Registries,
     manifest::{Manifest, SkillSource},
     plugin::Plugin,
-    predicate::{Gate, Step, Surroundings, evaluate::Asker},
+    predicate::{Evaluation, Gate, Step, Surroundings, evaluate::Asker},
     probes::Acquire,
 };
 
@@ -57,18 +57,31 @@ impl Registries<'_> {
 
 fn explain<'s>(considered: Considered<'s>, here: Surroundings<'_>) -> Explanation<'s> {
     let plugin = considered.plugin;
+    // Conditions may run programs; those of a plugin that nobody agreed to are not even asked.
+    let refused = matches!(
+        considered.state,
+        State::Inactive(Reason::Disabled | Reason::NoConsent | Reason::Superseded(_))
+    );
     let here = here_for(here, plugin);
+    let explain = |gate: &Gate| match refused {
+        true => Evaluation { holds: false, steps: Vec::new() },
+        false => gate.explain(here),
+    };
     let contributions = match plugin.manifest() {
-        Ok(manifest) => contributions(&manifest, considered.is_active(), here),
+        Ok(manifest) => contributions(&manifest, considered.is_active(), explain),
         Err(_) => Vec::new(),
     };
-    let steps = plugin.gate.explain(here).steps;
+    let steps = explain(&plugin.gate).steps;
     Explanation { plugin, state: considered.state, steps, contributions }
 }
 
-fn contributions(manifest: &Manifest, active: bool, here: Surroundings<'_>) -> Vec<Contribution> {
+fn contributions(
+    manifest: &Manifest,
+    active: bool,
+    explain: impl Fn(&Gate) -> Evaluation,
+) -> Vec<Contribution> {
     let of = |kind: &'static str, name: String, gate: &Gate| {
-        let evaluation = gate.explain(here);
+        let evaluation = explain(gate);
         Contribution { kind, name, active: active && evaluation.holds, steps: evaluation.steps }
     };
     let skills =

@@ -25,6 +25,12 @@ impl<'a> FetchedCrates<'a> {
         found.2.is_dir().then_some(found)
     }
 
+    /// Which version of a wanted crate was fetched.
+    #[must_use]
+    pub fn version(&self, wanted: &Wanted) -> Option<Version> {
+        self.get(wanted).map(|(_, version, _)| version)
+    }
+
     /// Remembers where the sources of a wanted crate are.
     pub fn put(&self, wanted: &Wanted, source: &CrateSource) -> std::io::Result<()> {
         self.file(wanted).store(&(&source.name, &source.version, &source.dir))

@@ -31,6 +31,9 @@ pub const MANIFEST_FILE: &str = "SYMPOSIUM.toml";
 /// The longest description of a subcommand or a skill, in characters.
 pub const MAX_DESCRIPTION: usize = 1024;
 
+/// The longest name of a plugin or a subcommand, in characters.
+pub const MAX_NAME: usize = 64;
+
 /// A checked manifest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -220,10 +223,12 @@ pub struct Chained {
 }
 
 impl PluginName {
-    /// `None` for an empty name or one with control characters in it.
+    /// `None` for a name that is empty, too long, or has control characters in it.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
-        let fine = !name.trim().is_empty() && !name.chars().any(char::is_control);
+        let fine = !name.trim().is_empty()
+            && name.chars().count() <= MAX_NAME
+            && !name.chars().any(char::is_control);
         fine.then(|| Self(name.to_owned()))
     }
 
@@ -245,7 +250,9 @@ impl SubcommandName {
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
         let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        let shaped = !name.is_empty() && !name.starts_with('-') && name.chars().all(fine);
+        let length = 1..=MAX_NAME;
+        let shaped =
+            length.contains(&name.len()) && !name.starts_with('-') && name.chars().all(fine);
         shaped.then(|| Self(name.to_owned()))
     }
 

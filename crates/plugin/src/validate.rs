@@ -9,12 +9,13 @@ use agents_system::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
+    embedded::{self, Owner},
     manifest::{
         MANIFEST_FILE, Manifest, Manner, SkillSource,
         parse::{Parsed, parse_crate_metadata, parse_manifest},
     },
     plugin::{Origin, Plugin, Waking},
-    scan::{manifest_in, parse_entry, scan},
+    scan::{Scan, manifest_in, parse_entry, scan},
     skill::{SKILL_FILE, parse_skill, skills_below},
 };
 
@@ -87,8 +88,37 @@ fn validate_file(file: &Utf8Path, text: &str) -> Vec<Checked> {
     all
 }
 
+/// A crate's directory: both layers of its plugin, and the skills that it would bring.
+fn validate_crate(dir: &Utf8Path) -> Vec<Checked> {
+    let mut found = Scan::default();
+    let name = dir.file_name().unwrap_or("crate");
+    let origin = Origin::Member(name.to_owned());
+    embedded::look_into(dir, name, origin, Owner::Member, &mut Inputs::new(), &mut found);
+    let invalid = found.invalid.into_iter().map(|invalid| Checked {
+        file: invalid.file,
+        kind: Kind::Plugin,
+        findings: invalid.findings,
+        manifest: None,
+    });
+    let mut all: Vec<Checked> = invalid.collect();
+    for plugin in &found.plugins {
+        let Ok(manifest) = plugin.manifest() else { continue };
+        let (findings, skills) = check_inside(&manifest, &plugin.file, plugin.origin.clone());
+        if plugin.file.is_file() {
+            let findings = found.findings.iter().cloned().chain(findings).collect();
+            let file = plugin.file.clone();
+            all.push(Checked { file, kind: Kind::Plugin, findings, manifest: Some(manifest) });
+        }
+        all.extend(skills);
+    }
+    all
+}
+
 fn validate_directory(dir: &Utf8Path) -> std::io::Result<Vec<Checked>> {
     let mut inputs = Inputs::new();
+    if dir.join("Cargo.toml").is_file() {
+        return Ok(validate_crate(dir));
+    }
     if let Some((file, text)) = manifest_in(dir, &mut inputs)? {
         return Ok(validate_file(&file, &text));
     }

@@ -21,6 +21,9 @@ pub enum DirsError {
     /// Neither an override nor a home directory.
     #[error("cannot tell where your home directory is")]
     NoHome,
+    /// The current directory was removed, or cannot be entered.
+    #[error("cannot tell what the current directory is")]
+    NoCurrent(#[source] std::io::Error),
     /// A path that is not UTF-8.
     #[error("the path `{0}` is not valid UTF-8")]
     NotUtf8(String),
@@ -39,7 +42,13 @@ impl crate::explain::Explain for DirsError {
         crate::explain::ErrorKind::Usage
     }
     fn hint(&self) -> Option<String> {
-        Some(format!("set `{}` to an absolute path", env::AGENTS_HOME.name))
+        match self {
+            Self::NoHome | Self::Relative { .. } => {
+                Some(format!("set `{}` to an absolute path", env::AGENTS_HOME.name))
+            }
+            Self::NoCurrent(_) => Some("change to a directory that exists".to_owned()),
+            Self::NotUtf8(_) => None,
+        }
     }
 }
 
@@ -94,8 +103,7 @@ pub fn cargo_home() -> Result<Utf8PathBuf, DirsError> {
 
 /// The current directory.
 pub fn current() -> Result<Utf8PathBuf, DirsError> {
-    let dir = std::env::current_dir().map_err(|_| DirsError::NotUtf8(".".to_owned()))?;
-    utf8(dir)
+    utf8(std::env::current_dir().map_err(DirsError::NoCurrent)?)
 }
 
 fn utf8(path: std::path::PathBuf) -> Result<Utf8PathBuf, DirsError> {

@@ -20,6 +20,9 @@ use crate::cache::{Digest, digest};
 /// coarsest in use (FAT).
 const YOUNG: Duration = Duration::from_secs(2);
 
+/// No lock file or manifest comes near it; what does is not one.
+const MAX_FILE: u64 = 32 * 1024 * 1024;
+
 /// Nanoseconds since 1970; files from before are all alike to us.
 type Nanos = u64;
 
@@ -230,20 +233,22 @@ impl Fingerprint {
 
 fn look_at_file(path: &Utf8Path) -> io::Result<Option<(Stamp, Vec<u8>)>> {
     use std::io::Read as _;
-    let mut file = match fs_err::File::open(path) {
-        Ok(file) => file,
+    let refuse =
+        |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, format!("`{path}` is {what}")));
+    // Looked at before it is opened: opening a pipe would wait for its other end.
+    match fs_err::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => return refuse("not a regular file"),
         Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(error),
-    };
+    }
+    let file = fs_err::File::open(path)?;
     let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        return Err(io::Error::new(
-            io::ErrorKind::IsADirectory,
-            format!("`{path}` is a directory, not a file"),
-        ));
+    if metadata.len() > MAX_FILE {
+        return refuse(&format!("larger than {} MiB", MAX_FILE / 1024 / 1024));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-    file.read_to_end(&mut bytes)?;
+    file.take(MAX_FILE).read_to_end(&mut bytes)?;
     Ok(Some((stamp(&metadata), bytes)))
 }
 

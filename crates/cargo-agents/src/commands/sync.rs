@@ -10,7 +10,7 @@ use agents_plugin::{
     probes::Acquire,
 };
 use agents_system::{explain::ErrorKind, finding::Finding};
-use agents_workspace::WorkspaceError;
+use agents_workspace::{Network, WorkspaceError};
 use serde::Serialize;
 
 use crate::{
@@ -47,13 +47,22 @@ pub(crate) fn run(
     output: &Output,
     only: Option<&str>,
 ) -> Result<ExitCode, Failure> {
+    if settings.cargo.network() == Network::Offline {
+        return Err(Failure::new(
+            ErrorKind::Network,
+            "`plugin sync` fetches, and the network is off",
+        )
+        .hint("run it again without `--offline`"));
+    }
     let config = Config::load(&settings.dirs)?;
     let chosen = choose(&config, only)?;
-    // `--update` is what this command is about anyway.
     visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, _| {
         let (mut synced, mut findings) = fetch_registries(here, &chosen);
         if only.is_none() {
             findings.extend(fetch_sources(here));
+            let (more, problems) = refresh_crates(here);
+            synced.extend(more);
+            findings.extend(problems);
             let (more, problems) = fetch_needs(settings)?;
             synced.extend(more);
             findings.extend(problems);
@@ -68,7 +77,7 @@ pub(crate) fn run(
                 output.line(format!("Synced: {} {version}", item.name).trim_end())?;
             }
             if synced.is_empty() && findings.is_empty() {
-                output.line("No git sources to sync.")?;
+                output.line("Nothing to fetch.")?;
             }
             output.flush()?;
             output.findings(&findings);
@@ -112,7 +121,12 @@ fn fetch_registries(here: &Here<'_>, chosen: &[RegistrySpec]) -> (Vec<SyncedView
         here.settings.progress.begin(format!("Fetching registry {}", spec.name));
         let fetched = match GitAddress::parse(url) {
             Ok(address) => {
-                here.registries.checkouts.checkout(&address, Update::Fetch).map_err(Failure::from)
+                // The same commit need not be fetched again, unless that is asked for.
+                let update = match here.settings.update {
+                    Update::Fetch => Update::Fetch,
+                    Update::None | Update::Check => Update::Check,
+                };
+                here.registries.checkouts.checkout(&address, update).map_err(Failure::from)
             }
             Err(error) => Err(Failure::new(ErrorKind::Usage, error.to_string())),
         };
@@ -124,6 +138,23 @@ fn fetch_registries(here: &Here<'_>, chosen: &[RegistrySpec]) -> (Vec<SyncedView
             }
             Err(failure) => {
                 findings.push(failure.into_finding(&format!("registry `{}`", spec.name)));
+            }
+        }
+    }
+    (synced, findings)
+}
+
+/// Brings what was fetched earlier up to date; only what changed counts.
+fn refresh_crates(here: &Here<'_>) -> (Vec<SyncedView>, Vec<Finding>) {
+    let (mut synced, mut findings) = (Vec::new(), Vec::new());
+    let store = FetchedCrates::new(&here.settings.dirs.cache);
+    for wanted in &here.set.fetched {
+        let before = store.version(wanted).map(|version| version.to_string());
+        match fetch_crate(here, wanted, &store) {
+            Ok(item) if item.version == before => {}
+            Ok(item) => synced.push(item),
+            Err(failure) => {
+                findings.push(failure.into_finding(&format!("crate `{}`", wanted.name)));
             }
         }
     }

@@ -254,7 +254,7 @@ fn plugin_sync_installs_the_program_that_decides() {
     let world = with_crate();
     assert_eq!(world.ok(&["plugin", "sync"]), "Synced: probe 1.0.0\n");
     assert!(applies(&world));
-    assert_eq!(world.ok(&["plugin", "sync"]), "No git sources to sync.\n", "once is enough");
+    assert_eq!(world.ok(&["plugin", "sync"]), "Nothing to fetch.\n", "once is enough");
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn explain_shows_each_part_of_a_nested_condition() {
       depends-on *               yes  everywhere
       any of                     yes  1 of 3 hold
         all of                   no   1 of 2 hold
-          env(HOME)              yes  it is
+          env(HOME)              yes  it is set
           not                    no   the inner condition holds
             shell(true)          yes  the command succeeded
         path_exists(Cargo.toml)  yes  it exists
@@ -298,7 +298,7 @@ fn validate_of_a_bad_file_shows_every_mistake_in_its_place() {
     4 | [subcommand."a b"]
       |             ^^^^^
       |
-      = hint: only letters, digits, `-` and `_`, and no `-` at the start
+      = hint: at most 64 letters, digits, `-` and `_`, and no `-` at the start
     error: the description of a subcommand cannot be empty
      --> [scratch]/agents-home/plugins/p/SYMPOSIUM.toml:5:15
       |
@@ -348,11 +348,11 @@ fn validate_of_a_registry_checks_all_of_it_and_compares() {
       = hint: allowed here: `crates`, `defaults`, `depends-on`, `hooks`, `installations`, `mcp_servers`, `name`, `plugins`, `predicate`, `predicates`, `skills` and `subcommand`
     ok     plugin  [scratch]/agents-home/plugins/one/SYMPOSIUM.toml
     warning: the subcommand `same` is also defined in [scratch]/agents-home/plugins/two/SYMPOSIUM.toml
-    --> [scratch]/agents-home/plugins/one/SYMPOSIUM.toml
+     --> [scratch]/agents-home/plugins/one/SYMPOSIUM.toml
     ok     skill   [scratch]/agents-home/plugins/skill/SKILL.md
     ok     plugin  [scratch]/agents-home/plugins/two/SYMPOSIUM.toml
     warning: the subcommand `same` is also defined in [scratch]/agents-home/plugins/one/SYMPOSIUM.toml
-    --> [scratch]/agents-home/plugins/two/SYMPOSIUM.toml
+     --> [scratch]/agents-home/plugins/two/SYMPOSIUM.toml
     4 checked, 1 wrong
     "#);
 }
@@ -618,4 +618,28 @@ fn plugin_without_a_command_says_that_one_is_missing() {
     assert_eq!(run.code, Some(2));
     assert!(run.stderr.starts_with("error: it takes one more word to say what to do\n"), "{run:?}");
     assert!(run.stderr.contains("validate"), "{run:?}");
+}
+
+#[test]
+fn validate_of_a_crate_looks_at_both_layers_and_at_its_skills() {
+    let world = World::new();
+    let dir = world.sample.scratch().path("crate");
+    let write = |name: &str, text: &str| agents_testkit::scratch::write(&dir.join(name), text);
+    write(
+        "Cargo.toml",
+        "[package]\nname = \"c\"\nversion = \"1.0.0\"\n[package.metadata.symposium]\nnonsense = 1\n",
+    );
+    write(
+        "SYMPOSIUM.toml",
+        "[subcommand.c]\ndescription = \"x\"\ncommand = { executable = \"true\" }\n",
+    );
+    write("skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\n");
+    let run = world.agents(&["plugin", "validate", dir.as_str()]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    for line in
+        ["wrong  plugin", "Cargo.toml:5:1", "ok     plugin", "ok     skill", "3 checked, 1 wrong"]
+    {
+        assert!(run.stdout.contains(line), "no {line:?} in {run:?}");
+    }
+    assert!(!run.stdout.contains("sleeps"), "a crate's plugin does not: {run:?}");
 }

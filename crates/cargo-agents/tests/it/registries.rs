@@ -244,7 +244,7 @@ fn auto_update_false_is_left_alone_until_it_is_named() {
         "{NO_DEFAULTS}[[registry]]\nname = \"extra\"\ngit = \"{}\"\nauto-update = false\n",
         repo.url()
     ));
-    assert_eq!(world.ok(&["plugin", "sync"]), "No git sources to sync.\n");
+    assert_eq!(world.ok(&["plugin", "sync"]), "Nothing to fetch.\n");
     assert_eq!(registry_state(&world, "extra"), "not-fetched");
     world.ok(&["plugin", "sync", "extra"]);
     repo.write("one/SYMPOSIUM.toml", everywhere("one", "second"));
@@ -331,13 +331,13 @@ fn sync_of_a_directory_is_refused() {
 }
 
 #[test]
-fn offline_sync_says_what_it_lacks_and_keeps_what_is_there() {
+fn offline_sync_is_refused_and_keeps_what_is_there() {
     let (world, repo) = with_repository();
     let (path, git_calls) = recording_git(&world);
     let mut command = world.command(&["--offline", "plugin", "sync"]);
     let run = Run::from(command.env("PATH", &path).output().unwrap());
-    assert_ne!(run.code, Some(0));
-    assert!(run.stderr.contains("registry `extra`"), "{run:?}");
+    assert_eq!(run.code, Some(4), "{run:?}");
+    assert!(run.stderr.contains("the network is off"), "{run:?}");
     assert!(!git_calls.exists(), "offline means that git is not even asked");
     world.ok(&["plugin", "sync"]);
     repo.write("one/SYMPOSIUM.toml", everywhere("one", "second"));
@@ -607,7 +607,7 @@ fn a_chained_crate_that_is_no_dependency_is_fetched_by_plugin_sync_only() {
     assert_eq!(world.ok(&["far-cmd"]), "far\n");
     let run = world.agents(&["plugin", "list"]);
     assert_eq!(run.stderr, "");
-    assert_eq!(world.ok(&["plugin", "sync"]), "No git sources to sync.\n");
+    assert_eq!(world.ok(&["plugin", "sync"]), "Nothing to fetch.\n");
 }
 
 #[test]
@@ -732,6 +732,62 @@ fn nothing_that_only_a_dependency_names_is_installed() {
     let text = "[[predicate]]\nname = \"sly\"\ncommand = { source = \"cargo\", crate = \"sly\" }\n";
     world.sample.write("../helper/SYMPOSIUM.toml", text);
     world.sample.vendor().program("sly", "1.0.0", "");
-    assert_eq!(world.ok(&["plugin", "sync"]), "No git sources to sync.\n");
+    assert_eq!(world.ok(&["plugin", "sync"]), "Nothing to fetch.\n");
     assert!(world.json(&["plugin", "cache", "list"])["entries"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn syncing_an_unchanged_registry_again_keeps_one_checkout() {
+    let (world, _repo) = with_repository();
+    for _ in 0..3 {
+        world.ok(&["plugin", "sync"]);
+    }
+    let entries = world.json(&["plugin", "cache", "list"]);
+    assert_eq!(entries["entries"].as_array().unwrap().len(), 1, "{entries}");
+}
+
+#[test]
+fn a_crate_fetched_for_a_chain_is_brought_up_to_date_by_the_next_sync() {
+    let world = World::new();
+    let embeds = |version: &str| {
+        let manifest = subcommand(
+            "beyond",
+            "",
+            "beyond",
+            &format!("{{ executable = \"echo\", args = [\"{version}\"] }}"),
+        );
+        world.sample.vendor().krate(
+            "beyond",
+            version,
+            "",
+            &[("src/lib.rs", ""), ("SYMPOSIUM.toml", &manifest)],
+        );
+    };
+    embeds("1.0.0");
+    world.plugin("p", "name = \"p\"\ncrates = [\"*\"]\n[[plugins]]\nsource.cargo = \"beyond\"\n");
+    world.ok(&["plugin", "sync"]);
+    assert_eq!(world.ok(&["beyond"]), "1.0.0\n");
+    embeds("1.1.0");
+    assert_eq!(world.ok(&["beyond"]), "1.0.0\n");
+    assert!(world.ok(&["plugin", "sync"]).contains("beyond 1.1.0"));
+    assert_eq!(world.ok(&["beyond"]), "1.1.0\n");
+}
+
+#[test]
+fn explaining_a_plugin_that_nobody_agreed_to_runs_none_of_its_conditions() {
+    let world = World::new();
+    let ran = world.sample.scratch().path("ran");
+    world.sample.vendor().krate(
+        "serde",
+        "1.0.200",
+        "",
+        &[
+            ("src/lib.rs", ""),
+            ("SYMPOSIUM.toml", &format!("predicates = [\"shell(touch {ran})\"]\n[subcommand.x]\ndescription = \"x\"\ncommand = {{ executable = \"true\" }}\n")),
+        ],
+    );
+    world.ok(&["plugin", "sync"]);
+    let explained = world.ok(&["plugin", "explain", "serde"]);
+    assert!(explained.contains("a dependency brings it"), "{explained}");
+    assert!(!ran.exists(), "its condition was run");
 }

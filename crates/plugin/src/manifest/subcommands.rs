@@ -92,7 +92,7 @@ fn check_name(key: Text<'_>, manner: Manner) -> Option<SubcommandName> {
     if name.is_none() {
         key.report(
             Finding::error(format!("`{key}` cannot be the name of a subcommand"))
-                .hint("only letters, digits, `-` and `_`, and no `-` at the start"),
+                .hint("at most 64 letters, digits, `-` and `_`, and no `-` at the start"),
         );
     }
     name

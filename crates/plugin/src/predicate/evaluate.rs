@@ -197,7 +197,7 @@ impl Predicate {
                 let holds = self.holds(here);
                 let because = match here.probes.variable(name) {
                     None => "it is not set",
-                    Some(_) if holds => "it is",
+                    Some(_) if holds => "it is set",
                     Some(_) => "it has another value",
                 };
                 (self.to_string(), holds, because.to_owned())

@@ -180,3 +180,26 @@ fn a_touched_file_is_restamped_and_a_changed_one_is_not() {
     scratch.write("a", "two");
     assert_eq!(fingerprint.restamped(), None);
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_not_a_regular_file_is_refused_and_never_waited_for() {
+    let scratch = Scratch::new();
+    let endless = scratch.path("endless");
+    std::os::unix::fs::symlink("/dev/zero", &endless).unwrap();
+    let pipe = scratch.path("pipe");
+    assert!(crate::process::Call::new("mkfifo").arg(pipe.as_str()).status().unwrap().success());
+    for path in [&endless, &pipe, &scratch.path("")] {
+        let error = Inputs::new().read(path).unwrap_err().to_string();
+        assert!(error.ends_with("is not a regular file"), "{error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_far_too_large_is_refused() {
+    let scratch = Scratch::new();
+    let large = scratch.path("large");
+    std::fs::File::create(&large).unwrap().set_len(MAX_FILE + 1).unwrap();
+    let error = Inputs::new().read(&large).unwrap_err().to_string();
+    assert!(error.ends_with("is larger than 32 MiB"), "{error}");
+}
