@@ -2,11 +2,9 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
-use agents_install::Entry;
 use agents_plugin::{
     active::{Offered, Reason, State},
-    manifest::{RESERVED, Subcommand},
-    plugin::Origin,
+    manifest::{Manner, RESERVED, SubcommandName, parse::parse_manifest},
     predicate::{Gate, Predicate, Surroundings, evaluate::Asker},
     probes::Acquire,
 };
@@ -19,7 +17,7 @@ use agents_system::{
 use crate::{
     args::{ColorWhen, Flags, grammar},
     failure::Failure,
-    here::{BrokenWorkspace, Here, visit},
+    here::{BUILT_IN, BrokenWorkspace, Here, visit},
     output::Output,
     settings::Settings,
 };
@@ -39,6 +37,13 @@ pub(crate) fn run(
             Failure::new(ErrorKind::Usage, format!("no command is named `{shown}`")).hint(SEE_HELP)
         );
     };
+    if let Some(own) = first_party(name) {
+        let ours = own.into_iter().map(OsString::from);
+        let flags = flags_again(&settings.flags).into_iter().map(OsString::from);
+        let program = std::iter::once(OsString::from("cargo-agents"));
+        let argv: Vec<_> = program.chain(ours).chain(flags).chain(rest.iter().cloned()).collect();
+        return Ok(crate::start(&argv));
+    }
     let attempt = |acquire| {
         visit(settings, acquire, BrokenWorkspace::Fails, |here, _| {
             let mut found = here.set.subcommands().filter(|it| it.subcommand.name.as_str() == name);
@@ -77,9 +82,6 @@ fn resolve(here: &Here<'_>, offered: &Offered<'_>) -> Result<Call, Failure> {
     let Some(subcommand) = manifest.subcommands.get(&offered.subcommand.name) else {
         return Err(Failure::new(ErrorKind::Bug, "the index and the manifest disagree"));
     };
-    if plugin.origin == Origin::BuiltIn {
-        return first_party(here, &manifest.installations, subcommand);
-    }
     let runnable = here.registries.installer.resolve(
         &manifest.installations,
         &subcommand.command,
@@ -88,22 +90,17 @@ fn resolve(here: &Here<'_>, offered: &Offered<'_>) -> Result<Call, Failure> {
     Ok(runnable.call())
 }
 
-/// A first-party plugin's program is this one; our own flags mean the same to it.
-fn first_party(
-    here: &Here<'_>,
-    installations: &agents_install::Installations,
-    subcommand: &Subcommand,
-) -> Result<Call, Failure> {
-    let installation = installations.get(&subcommand.command);
-    let ours =
-        installation.filter(|it| it.entry == Some(Entry::Executable("cargo-agents".to_owned())));
-    let (Some(installation), Ok(program)) = (ours, std::env::current_exe()) else {
-        return Err(Failure::new(
-            ErrorKind::Bug,
-            "a first-party plugin does not name this program",
-        ));
-    };
-    Ok(Call::new(program).args(&installation.args).args(flags_again(&here.settings.flags)))
+/// What makes this program do the work of a first-party plugin's command. Such a command applies everywhere and its
+/// name is reserved, so neither the workspace nor any other plugin has to be looked at.
+fn first_party(name: &str) -> Option<Vec<String>> {
+    let manifests = BUILT_IN.iter().filter_map(|built_in| {
+        parse_manifest(built_in.name.into(), built_in.manifest, Manner::FirstParty, None).manifest
+    });
+    let mut installations = manifests.filter_map(|mut manifest| {
+        let subcommand = manifest.subcommands.get(&SubcommandName::new(name)?)?;
+        manifest.installations.remove(&subcommand.command)
+    });
+    installations.next().map(|installation| installation.args)
 }
 
 fn flags_again(flags: &Flags) -> Vec<&'static str> {
@@ -240,4 +237,28 @@ fn cannot_start(name: &str, error: &ProcessError) -> Failure {
         message = format!("{message}: {source}");
     }
     Failure::new(ErrorKind::Failure, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agents_install::Entry;
+
+    #[test]
+    fn first_party_commands_apply_everywhere_and_are_this_program() {
+        for built_in in BUILT_IN {
+            let file = built_in.name.into();
+            let parsed = parse_manifest(file, built_in.manifest, Manner::FirstParty, None);
+            let manifest = parsed.manifest.unwrap();
+            assert_eq!(manifest.gate.to_string(), "depends-on(*)");
+            for (name, subcommand) in &manifest.subcommands {
+                assert!(RESERVED.contains(&name.as_str()));
+                assert_eq!(subcommand.gate, Gate::open());
+                let entry = &manifest.installations[&subcommand.command].entry;
+                assert_eq!(*entry, Some(Entry::Executable("cargo-agents".to_owned())));
+                assert!(first_party(name.as_str()).is_some());
+            }
+        }
+        assert_eq!(first_party("nonsense"), None);
+    }
 }

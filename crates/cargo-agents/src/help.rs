@@ -14,6 +14,7 @@ use agents_plugin::{
     probes::Acquire,
 };
 use agents_system::finding::{Finding, Severity};
+use clap::CommandFactory as _;
 use serde::Serialize;
 
 use crate::{
@@ -138,13 +139,16 @@ pub(crate) struct HelpDocument {
 }
 
 fn overview(here: &Here<'_>, output: &Output) -> Result<(), Failure> {
-    let rows = rows(here);
+    // Rendering builds what it needs; building the whole tree, as `grammar` does, would cost more than all the rest.
+    let mut command =
+        Args::command().help_template("{about}\n\n{usage-heading} {usage}\n␞{options}");
+    let rows = rows(here, &command);
     if output.is_json() {
         return output.document(&HelpDocument { commands: rows });
     }
-    let grammar = grammar();
-    let header = grammar.clone().help_template("{about}\n\n{usage-heading} {usage}\n");
-    output.text(styled(&header.clone().render_help(), output))?;
+    let rendered = styled(&command.render_help(), output);
+    let (header, options) = rendered.split_once('␞').unwrap_or((&rendered, ""));
+    output.text(header)?;
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     for (heading, audience) in [(HUMANS, Audience::Humans), (AGENTS, Audience::Agents)] {
         output.text(heading_line(heading, output))?;
@@ -152,9 +156,8 @@ fn overview(here: &Here<'_>, output: &Output) -> Result<(), Failure> {
             output.line(render_row(row, width))?;
         }
     }
-    let options = grammar.help_template("{options}");
     output.text(heading_line("Options", output))?;
-    output.line(styled(&options.clone().render_help(), output).trim_matches('\n'))?;
+    output.line(options.trim_matches('\n'))?;
     mention_problems(here, output);
     Ok(())
 }
@@ -181,9 +184,8 @@ fn render_row(row: &Row, width: usize) -> String {
 }
 
 /// Built-ins by name, then plugins' by name and description.
-fn rows(here: &Here<'_>) -> Vec<Row> {
-    let grammar = grammar();
-    let mut rows: Vec<Row> = grammar
+fn rows(here: &Here<'_>, command: &clap::Command) -> Vec<Row> {
+    let mut rows: Vec<Row> = command
         .get_subcommands()
         .filter_map(|command| {
             let audience = builtin_audience(command.get_name())?;

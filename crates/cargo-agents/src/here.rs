@@ -1,5 +1,7 @@
 //! The workspace and its plugins, opened when a command needs them.
 
+use std::mem::ManuallyDrop;
+
 use agents_install::{
     Installer, Update,
     git::{Checkouts, GitAddress},
@@ -81,7 +83,9 @@ pub(crate) fn visit<T>(
     };
     settings.progress.end();
     let set = registries.active(workspace.as_ref(), &settings.cwd, acquire);
-    work(&Here { settings, registries, workspace, set, findings }, error)
+    // The program is about to end; freeing thousands of plugins one by one would only delay it.
+    let here = ManuallyDrop::new(Here { settings, registries, workspace, set, findings });
+    work(&here, error)
 }
 
 /// Refreshes the git registries. What cannot be reached stays as it is, with a finding.

@@ -33,15 +33,19 @@ use crate::{
 };
 
 fn main() -> ExitCode {
-    let argv = args::without_cargo(std::env::args_os().collect());
-    let parsed = Args::try_parse_from(&argv);
+    start(&args::without_cargo(std::env::args_os().collect()))
+}
+
+/// One run of the program with these arguments, the first of which is its name.
+fn start(argv: &[OsString]) -> ExitCode {
+    let parsed = Args::try_parse_from(argv);
     let flags = match &parsed {
         Ok(args) => args.flags.clone(),
         // `--json` and `--color` count even when the rest cannot be understood.
-        Err(_) => args::flags_of(&argv),
+        Err(_) => args::flags_of(argv),
     };
     let output = Output::new(&flags);
-    let result = run(parsed, &argv, &output);
+    let result = run(parsed, argv, &output);
     let result = result.and_then(|code| output.flush().map(|()| code));
     match result {
         Ok(code) => code,

@@ -28,6 +28,8 @@ pub(crate) struct Output {
     quiet: bool,
     verbose: bool,
     color: ColorWhen,
+    /// Asked once: every line depends on it, and asking costs a system call.
+    results: Styles,
     stdout: RefCell<io::BufWriter<io::Stdout>>,
 }
 
@@ -38,6 +40,7 @@ impl Output {
             quiet: flags.quiet,
             verbose: flags.verbose,
             color: flags.color,
+            results: styles(colors(flags.color, &io::stdout())),
             stdout: RefCell::new(io::BufWriter::with_capacity(64 * 1024, io::stdout())),
         }
     }
@@ -54,7 +57,7 @@ impl Output {
     /// Result text as it is, except for what a terminal would obey.
     pub(crate) fn text(&self, text: impl std::fmt::Display) -> Result<(), Failure> {
         let text = text.to_string();
-        let tamed = tame(&text, styles(self.colors_results()));
+        let tamed = tame(&text, self.results);
         let written = self.stdout.borrow_mut().write_all(tamed.as_bytes());
         written.map_err(|error| Failure::printing(&error))
     }
@@ -89,7 +92,8 @@ impl Output {
 
     /// Says something on standard error; nobody waits for it, so a closed one is ignored.
     pub(crate) fn talk(&self, text: &str) {
-        let _ = writeln!(io::stderr(), "{}", tame(text, styles(self.colors(&io::stderr()))));
+        let styles = styles(self.colors_talk());
+        let _ = writeln!(io::stderr(), "{}", tame(text, styles));
     }
 
     /// One finding as people read it.
@@ -113,8 +117,7 @@ impl Output {
         if let Some(hint) = &finding.hint {
             group = group.element(Level::HELP.with_name("hint").message(hint.as_str()));
         }
-        let renderer =
-            if self.colors(&io::stderr()) { Renderer::styled() } else { Renderer::plain() };
+        let renderer = if self.colors_talk() { Renderer::styled() } else { Renderer::plain() };
         renderer.render(&[group])
     }
 
@@ -138,20 +141,24 @@ impl Output {
     /// `error:` or `warning:` in its colour.
     pub(crate) fn word(&self, word: &str, color: AnsiColor) -> String {
         let style = Style::new().bold().fg_color(Some(color.into()));
-        if self.colors(&io::stderr()) { format!("{style}{word}{style:#}") } else { word.to_owned() }
+        if self.colors_talk() { format!("{style}{word}{style:#}") } else { word.to_owned() }
     }
 
     /// Whether results are coloured.
     pub(crate) fn colors_results(&self) -> bool {
-        self.colors(&io::stdout())
+        self.results == Styles::Kept
     }
 
-    fn colors(&self, stream: &impl io::IsTerminal) -> bool {
-        match self.color {
-            ColorWhen::Always => true,
-            ColorWhen::Never => false,
-            ColorWhen::Auto => stream.is_terminal() && env::NO_COLOR.get().is_none(),
-        }
+    fn colors_talk(&self) -> bool {
+        colors(self.color, &io::stderr())
+    }
+}
+
+fn colors(when: ColorWhen, stream: &impl io::IsTerminal) -> bool {
+    match when {
+        ColorWhen::Always => true,
+        ColorWhen::Never => false,
+        ColorWhen::Auto => stream.is_terminal() && env::NO_COLOR.get().is_none(),
     }
 }
 

@@ -219,12 +219,15 @@ impl Judge<'_> {
         let decisions = plugins.iter().zip(states).map(|(plugin, state)| {
             let active = matches!(state, State::Active(_));
             let here = here_for(self.here, plugin);
-            let applies =
-                |subcommand: &SubcommandSummary| match active && subcommand.gate.holds(here) {
-                    true => Applies::Yes,
-                    false => Applies::No,
-                };
-            let subcommands = plugin.subcommands.iter().map(applies).collect();
+            let applies = |subcommand: &SubcommandSummary| match subcommand.gate.holds(here) {
+                true => Applies::Yes,
+                false => Applies::No,
+            };
+            // Nothing of an inactive plugin applies, so what it would offer is not even decoded.
+            let subcommands = match active {
+                true => plugin.offers().subcommands.iter().map(applies).collect(),
+                false => Vec::new(),
+            };
             Decision { state, subcommands }
         });
         (decisions.collect(), wanted)
@@ -294,7 +297,8 @@ impl Judge<'_> {
         while let Some(at) = waiting.pop() {
             let plugin = &plugins[at];
             let here = here_for(self.here, plugin);
-            for chained in plugin.chained.iter().filter(|chained| chained.gate.holds(here)) {
+            for chained in plugin.offers().chained.iter().filter(|chained| chained.gate.holds(here))
+            {
                 let by = format!("`{}`", plugin.name);
                 let targets: Vec<usize> =
                     (0..plugins.len()).filter(|at| is_target(&plugins[*at], chained)).collect();
@@ -377,7 +381,8 @@ impl ActiveSet {
 
     /// The subcommands that apply here.
     pub fn subcommands(&self) -> impl Iterator<Item = Offered<'_>> {
-        self.considered().flat_map(|considered| considered.offers(Applies::Yes))
+        let active = self.considered().filter(Considered::is_active);
+        active.flat_map(|considered| considered.offers(Applies::Yes))
     }
 
     /// The subcommands that would apply elsewhere.
@@ -395,7 +400,8 @@ impl<'s> Considered<'s> {
 
     fn offers(self, wanted: Applies) -> impl Iterator<Item = Offered<'s>> {
         let Self { plugin, state, subcommands } = self;
-        let pairs = plugin.subcommands.iter().zip(subcommands);
+        let nothing = std::iter::repeat(&Applies::No);
+        let pairs = plugin.offers().subcommands.iter().zip(subcommands.iter().chain(nothing));
         pairs.filter(move |(_, applies)| **applies == wanted).map(move |(subcommand, _)| Offered {
             plugin,
             state,

@@ -1,20 +1,20 @@
 //! A plugin as the active set sees it: what decides about it at hand, the rest decoded when needed.
 
-use std::fmt;
+use std::{cell::OnceCell, fmt};
 
 use agents_system::finding::Finding;
 use agents_workspace::{CrateName, Member};
 use camino::{Utf8Path, Utf8PathBuf};
 use semver::Version;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
     manifest::{Audience, Chained, Manifest, PluginName, SubcommandName},
     predicate::{Gate, PredicateName},
 };
 
-/// A loaded plugin. Thousands of them are read at every start, so only what gates and help need is
-/// decoded; [`manifest`](Self::manifest) gives the rest.
+/// A loaded plugin. Thousands of them are read at every start and few of them apply, so only what decides
+/// about that is decoded; [`offers`](Self::offers) and [`manifest`](Self::manifest) decode the rest when asked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Plugin {
     /// Its name.
@@ -27,15 +27,37 @@ pub struct Plugin {
     pub gate: Gate,
     /// Whether it needs the user's word first.
     pub waking: Waking,
+    /// The predicates that it defines, which count whether it applies or not.
+    pub predicates: Vec<PredicateName>,
+    /// Its [`Offers`], then its manifest.
+    packed: Packed,
+    #[serde(skip)]
+    offers: OnceCell<Offers>,
+}
+
+/// What a plugin that applies offers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offers {
     /// Its subcommands.
     pub subcommands: Vec<SubcommandSummary>,
-    /// The predicates that it defines.
-    pub predicates: Vec<PredicateName>,
     /// The plugins that it brings along.
     pub chained: Vec<Chained>,
-    /// How much else it contributes.
-    pub counts: Counts,
-    body: Vec<u8>,
+}
+
+/// Bytes that are copied as a whole: a plain `Vec<u8>` is decoded one number at a time.
+#[derive(Debug, Clone, Default)]
+struct Packed(Vec<u8>);
+
+impl Serialize for Packed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Packed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&[u8]>::deserialize(deserializer).map(|bytes| Self(bytes.to_owned()))
+    }
 }
 
 /// What help and dispatch need to know about a subcommand.
@@ -49,17 +71,6 @@ pub struct SubcommandSummary {
     pub audience: Audience,
     /// When it applies, besides the plugin's own gate.
     pub gate: Gate,
-}
-
-/// How many of each a plugin contributes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Groups of skills.
-    pub skill_groups: u32,
-    /// Hooks.
-    pub hooks: u32,
-    /// MCP servers.
-    pub mcp_servers: u32,
 }
 
 /// Whether a plugin needs the user's word before it can be active.
@@ -94,30 +105,36 @@ impl Plugin {
             audience: subcommand.audience,
             gate: subcommand.gate.clone(),
         });
+        let offers =
+            Offers { subcommands: subcommands.collect(), chained: manifest.chained.clone() };
         let sleeps = matches!(origin, Origin::Registry(_)) && !manifest.wakes_by_itself();
-        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Self {
             name: manifest.name.clone(),
+            origin,
             file: file.to_owned(),
             gate: manifest.gate.clone(),
             waking: if sleeps { Waking::WhenUsed } else { Waking::ByItself },
-            subcommands: subcommands.collect(),
             predicates: manifest.predicates.iter().map(|defined| defined.name.clone()).collect(),
-            chained: manifest.chained.clone(),
-            counts: Counts {
-                skill_groups: count(manifest.skills.len()),
-                hooks: count(manifest.hooks.len()),
-                mcp_servers: count(manifest.mcp_servers.len()),
-            },
             // Plain data with string keys only: this cannot fail, and if it did, `manifest` would say so.
-            body: postcard::to_allocvec(manifest).unwrap_or_default(),
-            origin,
+            packed: Packed(postcard::to_allocvec(&(&offers, manifest)).unwrap_or_default()),
+            offers: OnceCell::from(offers),
         }
+    }
+
+    /// What it offers where it applies.
+    #[must_use]
+    pub fn offers(&self) -> &Offers {
+        // What was stored is verified as a whole before any of it is believed.
+        self.offers.get_or_init(|| {
+            let decoded = postcard::take_from_bytes(&self.packed.0);
+            decoded.map(|(offers, _)| offers).unwrap_or_default()
+        })
     }
 
     /// The whole manifest.
     pub fn manifest(&self) -> Result<Manifest, Box<Finding>> {
-        postcard::from_bytes(&self.body).map_err(|error| {
+        let decoded: Result<(Offers, Manifest), _> = postcard::from_bytes(&self.packed.0);
+        decoded.map(|(_, manifest)| manifest).map_err(|error| {
             let message = format!("the stored manifest of `{}` cannot be read: {error}", self.name);
             let hint = "remove our cache directory and try again";
             Box::new(Finding::error(message).hint(hint))

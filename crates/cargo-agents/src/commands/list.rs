@@ -209,7 +209,7 @@ fn plugin_view(considered: &Considered<'_>) -> PluginView {
         file: plugin.file.to_string(),
         active: considered.is_active(),
         because: state_in_words(considered.state),
-        subcommands: plugin.subcommands.iter().map(|it| it.name.to_string()).collect(),
+        subcommands: plugin.offers().subcommands.iter().map(|it| it.name.to_string()).collect(),
     }
 }
 

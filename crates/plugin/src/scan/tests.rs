@@ -128,9 +128,9 @@ fn a_plugin_with_a_subcommand_is_summarised() {
     scratch.write("p/SYMPOSIUM.toml", manifest("p") + command);
     let found = scan_all(&scratch);
     let plugin = &found.plugins[0];
-    assert_eq!(plugin.subcommands.len(), 1);
-    assert_eq!(plugin.subcommands[0].name.as_str(), "demo");
-    assert_eq!(plugin.subcommands[0].description, "Shows");
+    assert_eq!(plugin.offers().subcommands.len(), 1);
+    assert_eq!(plugin.offers().subcommands[0].name.as_str(), "demo");
+    assert_eq!(plugin.offers().subcommands[0].description, "Shows");
     assert_eq!(plugin.manifest().unwrap().subcommands.len(), 1);
 }
 
