@@ -20,7 +20,8 @@ const TYPED: &[Typed] = &[
     Typed { words: &["--version"], base: Base::Floor, goals: &[] },
     Typed { words: &["--help"], base: Base::Floor, goals: &[(100, 3.0), (1000, 6.0)] },
     Typed { words: &["plugin", "list"], base: Base::Floor, goals: &[(100, 3.0), (1000, 6.0)] },
-    Typed { words: &[DISPATCHED], base: Base::Target, goals: &[(100, 4.0), (1000, 4.0)] },
+    Typed { words: &[DISPATCHED], base: Base::Floor, goals: &[(100, 3.0), (1000, 6.0)] },
+    Typed { words: &[DISPATCHED], base: Base::Target, goals: &[(100, 4.0)] },
     Typed { words: &["crate-info", KNOWN], base: Base::Floor, goals: &[(100, 3.0), (1000, 3.0)] },
 ];
 
