@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`dirs`] | where our own files live |
-//! | [`env`] | every environment variable that we read, in one list |
+//! | [`mod@env`] | every environment variable that we read, in one list |
 //! | [`atomic`] | writing a file so that nobody ever sees half of it |
 //! | [`fingerprint`] | reading files in a way that can later tell whether the answer still holds |
 //! | [`cache`] | small binary cache files that are never trusted across versions or after damage |
