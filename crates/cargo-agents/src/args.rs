@@ -73,6 +73,33 @@ pub(crate) enum ColorWhen {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Choose the coding agents that you use
+    Init(InitArgs),
+    /// Bring them what this workspace's crates offer
+    Sync {
+        /// Only say what would be done
+        #[arg(long, conflicts_with = "check")]
+        dry_run: bool,
+        /// Only say whether something would be done, and end with 1 if so
+        #[arg(long)]
+        check: bool,
+        /// Also replace what was edited after we wrote it
+        #[arg(long)]
+        overwrite: bool,
+    },
+    /// Show what `sync` would change, line by line
+    Diff,
+    /// Take back everything that `sync` ever wrote
+    Uninstall {
+        /// Also what was edited after we wrote it
+        #[arg(long)]
+        overwrite: bool,
+    },
+    /// See which coding agents are known, and where their files are
+    Host {
+        #[command(subcommand)]
+        command: HostCommand,
+    },
     /// See, check and fetch plugins
     Plugin {
         #[command(subcommand)]
@@ -100,6 +127,48 @@ pub(crate) enum Command {
     /// A command that a plugin brings
     #[command(external_subcommand)]
     External(Vec<OsString>),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct InitArgs {
+    /// Add this one; without any, and none configured, those that are installed
+    #[arg(long, value_name = "HOST")]
+    pub(crate) add_agent: Vec<String>,
+    /// Remove this one
+    #[arg(long, value_name = "HOST")]
+    pub(crate) remove_agent: Vec<String>,
+    /// Where MCP servers and hooks are registered
+    #[arg(long, value_enum, value_name = "SCOPE")]
+    pub(crate) hook_scope: Option<HookScope>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HookScope {
+    /// In your own files
+    Global,
+    /// In the workspace
+    Project,
+}
+
+impl HookScope {
+    /// As the configuration writes it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Project => "project",
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HostCommand {
+    /// List the coding agents that are known
+    List,
+    /// Show where the files of one are
+    Show {
+        /// Which one
+        host: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -166,7 +235,9 @@ pub(crate) enum CacheCommand {
 /// In which section of the help a built-in command stands; `None` keeps it out of sight.
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
-        "plugin" | "completions" | "tour" => Some(Audience::Humans),
+        "completions" | "diff" | "host" | "init" | "plugin" | "sync" | "tour" | "uninstall" => {
+            Some(Audience::Humans)
+        }
         _ => None,
     }
 }

@@ -2,8 +2,9 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
+use agents_install::Update;
 use agents_plugin::{
-    active::{Offered, Reason, State},
+    active::{Offered, Reason, State, here_for},
     manifest::{Manner, RESERVED, SubcommandName, parse::parse_manifest},
     predicate::{Gate, Predicate, Surroundings, evaluate::Asker},
     probes::Acquire,
@@ -48,7 +49,7 @@ pub(crate) fn run(
         visit(settings, acquire, BrokenWorkspace::Fails, |here, _| {
             let mut found = here.set.subcommands().filter(|it| it.subcommand.name.as_str() == name);
             match (found.next(), found.next()) {
-                (Some(only), None) => resolve(here, &only).map(Lookup::Found),
+                (Some(only), None) => resolve(here, &only, output).map(Lookup::Found),
                 (Some(_), Some(_)) => Err(conflict(here, name)),
                 (None, _) if acquire == Acquire::Never && may_be_hidden(here, name) => {
                     Ok(Lookup::NeedsPrograms)
@@ -66,6 +67,7 @@ pub(crate) fn run(
     };
     settings.progress.end();
     output.flush()?;
+    Failure::if_interrupted()?;
     Err(cannot_start(name, &call.args(rest.iter().cloned()).replace()))
 }
 
@@ -75,7 +77,7 @@ enum Lookup {
     NeedsPrograms,
 }
 
-fn resolve(here: &Here<'_>, offered: &Offered<'_>) -> Result<Call, Failure> {
+fn resolve(here: &Here<'_>, offered: &Offered<'_>, output: &Output) -> Result<Call, Failure> {
     let plugin = offered.plugin;
     let manifest =
         plugin.manifest().map_err(|finding| Failure::new(ErrorKind::Failure, finding.message))?;
@@ -87,6 +89,11 @@ fn resolve(here: &Here<'_>, offered: &Offered<'_>) -> Result<Call, Failure> {
         &subcommand.command,
         plugin.dir(),
     )?;
+    // About what was to be brought up to date; nothing else is said between a user and their command.
+    if here.settings.update != Update::None {
+        output.findings(&here.findings);
+    }
+    output.findings(&runnable.findings);
     Ok(runnable.call())
 }
 
@@ -192,6 +199,7 @@ fn inapplicable(here: &Here<'_>, name: &str, elsewhere: &[Offered<'_>]) -> Failu
             details.push(format!("  {words}"));
             continue;
         }
+        let surroundings = here_for(surroundings, plugin);
         for gate in [&plugin.gate, &offered.subcommand.gate] {
             let evaluation = gate.explain(surroundings);
             if evaluation.holds {
@@ -202,9 +210,10 @@ fn inapplicable(here: &Here<'_>, name: &str, elsewhere: &[Offered<'_>]) -> Failu
                 let indent = "  ".repeat(step.depth + 1);
                 format!("{indent}{}   {verdict}   {}", step.condition, step.because)
             }));
-            needs.extend(gate.crates().iter().map(|name| format!("`{name}`")));
+            needs.extend(gate.lacking(surroundings).iter().map(|atom| format!("`{atom}`")));
         }
     }
+    needs.sort();
     needs.dedup();
     let needs = needs.join(" or ");
     let message = match (needs.is_empty(), here.workspace.is_some()) {

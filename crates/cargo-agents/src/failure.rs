@@ -5,6 +5,7 @@ use std::{io, process::ExitCode};
 use agents_system::{
     explain::{ErrorKind, Explain},
     finding::Finding,
+    process::interrupted,
 };
 use anstyle::AnsiColor;
 use serde::Serialize;
@@ -110,6 +111,15 @@ impl Failure {
         self
     }
 
+    /// An error if the user has asked us to stop. What was going on then may have been taken for something else: a
+    /// condition that does not hold, a registry that cannot be reached.
+    pub(crate) fn if_interrupted() -> Result<(), Self> {
+        match interrupted() {
+            true => Err(Self::new(ErrorKind::Cancelled, "interrupted")),
+            false => Ok(()),
+        }
+    }
+
     /// Standard output did not take what we had to say.
     pub(crate) fn printing(error: &io::Error) -> Self {
         let broken_pipe = error.kind() == io::ErrorKind::BrokenPipe;
@@ -203,4 +213,17 @@ pub(crate) fn usage(error: &clap::Error, output: &Output) -> Result<ExitCode, Fa
     let failure = Failure::new(ErrorKind::Usage, message);
     let rest = rest.trim().replace("\n\n", "\n");
     Err(if rest.is_empty() { failure } else { failure.details(rest) })
+}
+
+/// What a panic says and how it ends: with the exit code that means "our mistake", whatever the build does on panic.
+pub(crate) fn our_mistake(panic: &std::panic::PanicHookInfo<'_>) {
+    use std::io::Write as _;
+    let version = env!("CARGO_PKG_VERSION");
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    let _ = writeln!(
+        io::stderr(),
+        "error: this is a mistake in cargo agents {version}: {panic}\n\
+         hint: please report it at {repository}/issues, with the command that you typed"
+    );
+    std::process::exit(i32::from(ErrorKind::Bug.exit_code()));
 }

@@ -67,6 +67,7 @@ pub(crate) fn visit<T>(
     let mut findings = config.findings.clone();
     if settings.update != Update::None {
         findings.extend(refresh(&config, &checkouts, settings.update));
+        Failure::if_interrupted()?;
     }
     let registries = Registries {
         dirs: &settings.dirs,
@@ -83,6 +84,7 @@ pub(crate) fn visit<T>(
     };
     settings.progress.end();
     let set = registries.active(workspace.as_ref(), &settings.cwd, acquire);
+    Failure::if_interrupted()?;
     // The program is about to end; freeing thousands of plugins one by one would only delay it.
     let here = ManuallyDrop::new(Here { settings, registries, workspace, set, findings });
     work(&here, error)

@@ -25,14 +25,18 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser as _;
 
+use agents_sync::Edited;
+
 use crate::{
     args::{Args, Command},
+    commands::sync_hosts::Mode,
     failure::Failure,
     output::Output,
     settings::Settings,
 };
 
 fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(failure::our_mistake));
     start(&args::without_cargo(std::env::args_os().collect()))
 }
 
@@ -67,6 +71,22 @@ fn run(
     };
     let settings = Settings::new(&args.flags)?;
     match args.command {
+        Some(Command::Init(args)) => commands::init::run(&settings, output, &args),
+        Some(Command::Sync { dry_run, check, overwrite }) => {
+            let mode = match (dry_run, check) {
+                (true, _) => Mode::DryRun,
+                (false, true) => Mode::Check,
+                (false, false) => Mode::Apply,
+            };
+            commands::sync_hosts::run(&settings, output, mode, edited(overwrite))
+        }
+        Some(Command::Diff) => {
+            commands::sync_hosts::run(&settings, output, Mode::Diff, edited(false))
+        }
+        Some(Command::Uninstall { overwrite }) => {
+            commands::sync_hosts::remove_all(&settings, output, edited(overwrite))
+        }
+        Some(Command::Host { command }) => commands::host::run(&settings, output, &command),
         Some(Command::Plugin { command }) => commands::plugin::run(&settings, output, command),
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),
         Some(Command::Tour { keep }) => commands::tour::run(&settings, output, keep),
@@ -75,4 +95,8 @@ fn run(
         // `help::wanted` has answered this one.
         None => Ok(ExitCode::SUCCESS),
     }
+}
+
+fn edited(overwrite: bool) -> Edited {
+    if overwrite { Edited::Overwrite } else { Edited::Keep }
 }

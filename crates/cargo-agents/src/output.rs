@@ -99,6 +99,8 @@ impl Output {
     /// One finding as people read it.
     pub(crate) fn render_finding(&self, finding: &Finding) -> String {
         let spot = finding.place.as_ref().and_then(|place| Some((place, place.spot.as_ref()?)));
+        // Of a line that is too long there is no text.
+        let spot = spot.filter(|(_, spot)| !spot.text.is_empty() || spot.column == 1);
         let Some((place, spot)) = spot else { return self.render_spotless(finding) };
         let level = match finding.severity {
             Severity::Error => Level::ERROR,

@@ -7,7 +7,8 @@ use schemars::{JsonSchema, schema_for};
 use crate::{
     commands::{
         cache::CacheDocument, crate_info::CrateDocument, explain::ExplainDocument,
-        list::ListDocument, show::ShowDocument, sync::SyncDocument, tour::TourDocument,
+        host::HostDocument, init::InitDocument, list::ListDocument, show::ShowDocument,
+        sync::SyncDocument, sync_hosts::SyncHostsDocument, tour::TourDocument,
         validate::ValidateDocument,
     },
     failure::FailureDocument,
@@ -30,6 +31,9 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<SyncDocument>("plugin-sync");
     check::<CacheDocument>("plugin-cache");
     check::<CrateDocument>("crate-info");
+    check::<HostDocument>("host");
+    check::<InitDocument>("init");
+    check::<SyncHostsDocument>("sync");
     check::<TourDocument>("tour");
     check::<FailureDocument>("error");
 }

@@ -278,7 +278,11 @@ fn check(found: &Target, base: Base<'_>) -> Result<(), EntryError> {
     match base {
         // What cargo built is executable.
         Base::Root { .. } => make_executable(path, &data),
-        Base::Tree { .. } => {
+        Base::Tree { dir } => {
+            // A link may lead to a file of the user's, whose permissions are not ours to change.
+            if !is_executable(&data) && !lies_within(dir, path) {
+                return Err(EntryError::NotExecutable { path: path.clone() });
+            }
             make_executable(path, &data)?;
             check_interpreter(path)
         }
@@ -288,6 +292,13 @@ fn check(found: &Target, base: Base<'_>) -> Result<(), EntryError> {
             }
             check_interpreter(path)
         }
+    }
+}
+
+fn lies_within(tree: &Utf8Path, path: &Utf8Path) -> bool {
+    match (tree.canonicalize_utf8(), path.canonicalize_utf8()) {
+        (Ok(tree), Ok(path)) => path.starts_with(tree),
+        _ => false,
     }
 }
 

@@ -1,5 +1,7 @@
 //! In which order installations are acquired.
 
+use std::collections::BTreeMap;
+
 use crate::{
     error::InstallError,
     recipe::{InstallationName, Installations},
@@ -10,7 +12,7 @@ pub(crate) fn order<'a>(
     installations: &'a Installations,
     name: &'a InstallationName,
 ) -> Result<Vec<&'a InstallationName>, InstallError> {
-    let mut walk = Walk { installations, path: Vec::new(), done: Vec::new() };
+    let mut walk = Walk::new(installations, Unknown::IsAnError);
     walk.visit(name)?;
     Ok(walk.done)
 }
@@ -18,38 +20,73 @@ pub(crate) fn order<'a>(
 /// Installations that require each other, from the first one back to it, if there are any.
 #[must_use]
 pub fn find_cycle(installations: &Installations) -> Option<Vec<InstallationName>> {
-    installations.keys().find_map(|name| match order(installations, name) {
+    // One walk for all of them: however long the chains of a manifest are, each is gone through once.
+    let mut walk = Walk::new(installations, Unknown::IsPassedOver);
+    installations.keys().find_map(|name| match walk.visit(name) {
         Err(InstallError::Cycle { chain }) => Some(chain),
         _ => None,
     })
 }
 
+/// What to do about a name that stands for nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unknown {
+    IsAnError,
+    IsPassedOver,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    OnPath,
+    Done,
+}
+
 struct Walk<'a> {
     installations: &'a Installations,
-    path: Vec<&'a InstallationName>,
+    unknown: Unknown,
     done: Vec<&'a InstallationName>,
+    seen: BTreeMap<&'a InstallationName, Seen>,
 }
 
 impl<'a> Walk<'a> {
+    fn new(installations: &'a Installations, unknown: Unknown) -> Self {
+        Self { installations, unknown, done: Vec::new(), seen: BTreeMap::new() }
+    }
+
     fn visit(&mut self, name: &'a InstallationName) -> Result<(), InstallError> {
-        if self.done.contains(&name) {
-            return Ok(());
+        // Each name on the path with those of its requirements that have not been looked at. Not a recursion: a
+        // manifest may be deeper than a stack.
+        let mut path: Vec<(&InstallationName, &[InstallationName])> = Vec::new();
+        let mut next = Some(name);
+        loop {
+            if let Some(name) = next.take().filter(|name| !self.seen.contains_key(name)) {
+                match self.installations.get(name) {
+                    Some(installation) => {
+                        self.seen.insert(name, Seen::OnPath);
+                        path.push((name, &installation.requirements));
+                    }
+                    None if self.unknown == Unknown::IsPassedOver => {}
+                    None => {
+                        let required_by = path.last().map(|(before, _)| (*before).clone());
+                        return Err(InstallError::Unknown { name: name.clone(), required_by });
+                    }
+                }
+            }
+            let Some((name, left)) = path.last_mut() else { return Ok(()) };
+            let Some((requirement, rest)) = left.split_first() else {
+                self.seen.insert(name, Seen::Done);
+                self.done.push(name);
+                path.pop();
+                continue;
+            };
+            *left = rest;
+            if self.seen.get(requirement) == Some(&Seen::OnPath) {
+                let from = path.iter().skip_while(|(before, _)| *before != requirement);
+                let chain = from.map(|(name, _)| *name).chain([requirement]);
+                return Err(InstallError::Cycle { chain: chain.cloned().collect() });
+            }
+            next = Some(requirement);
         }
-        if let Some(from) = self.path.iter().position(|before| *before == name) {
-            let chain = self.path[from..].iter().copied().chain([name]).cloned().collect();
-            return Err(InstallError::Cycle { chain });
-        }
-        let Some(installation) = self.installations.get(name) else {
-            let required_by = self.path.last().copied().cloned();
-            return Err(InstallError::Unknown { name: name.clone(), required_by });
-        };
-        self.path.push(name);
-        for requirement in &installation.requirements {
-            self.visit(requirement)?;
-        }
-        self.path.pop();
-        self.done.push(name);
-        Ok(())
     }
 }
 
@@ -85,6 +122,23 @@ mod tests {
     fn requirements_come_first_and_once() {
         check(&["a:"], "a");
         check(&["a: b c", "b: d", "c: d", "d:"], "d b c a");
+    }
+
+    #[test]
+    fn a_chain_may_be_longer_than_a_stack_and_is_gone_through_once() {
+        let name = |number: usize| InstallationName::new(format!("i{number:06}"));
+        let installation = |number: usize| Installation {
+            source: None,
+            entry: None,
+            args: Vec::new(),
+            install_commands: Vec::new(),
+            requirements: vec![name(number + 1), name(number + 2)],
+        };
+        let mut chain: Installations =
+            (0..50_000).map(|number| (name(number), installation(number))).collect();
+        assert_eq!(find_cycle(&chain), None);
+        chain.insert(name(50_000), installation(49_998));
+        assert_eq!(find_cycle(&chain).map(|chain| chain.len()), Some(3));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::{
     catalog::{Catalog, Registries},
     config::Enablement,
     fetched::FetchedCrates,
-    manifest::Chained,
+    manifest::{Chained, McpServer},
     plugin::{Origin, Plugin, SubcommandSummary, Waking},
     predicate::{
         Matched, Surroundings,
@@ -350,7 +350,7 @@ fn is_target(plugin: &Plugin, chained: &Chained) -> bool {
 
 /// The surroundings as this plugin sees them.
 #[must_use]
-pub(crate) fn here_for<'a>(here: Surroundings<'a>, plugin: &Plugin) -> Surroundings<'a> {
+pub fn here_for<'a>(here: Surroundings<'a>, plugin: &Plugin) -> Surroundings<'a> {
     let asker = match plugin.origin {
         Origin::Member(_) => Asker::WorkspaceMember,
         _ => Asker::Other,
@@ -383,6 +383,22 @@ impl ActiveSet {
     pub fn subcommands(&self) -> impl Iterator<Item = Offered<'_>> {
         let active = self.considered().filter(Considered::is_active);
         active.flat_map(|considered| considered.offers(Applies::Yes))
+    }
+
+    /// The MCP servers that apply here, each with the plugin that brings it and the crates that make it apply.
+    #[must_use]
+    pub fn mcp_servers(&self, here: Surroundings<'_>) -> Vec<(&Plugin, McpServer, Vec<Matched>)> {
+        let active = self.active().filter_map(|plugin| Some((plugin, plugin.manifest().ok()?)));
+        let servers = active.flat_map(|(plugin, manifest)| {
+            manifest.mcp_servers.into_iter().map(move |server| (plugin, server))
+        });
+        let applying = servers.filter(|(plugin, it)| it.gate.holds(here_for(here, plugin)));
+        let explained = applying.map(|(plugin, server)| {
+            let gates = [&plugin.gate, &server.gate];
+            let because = union_matched_crates(gates, here_for(here, plugin));
+            (plugin, server, because)
+        });
+        explained.collect()
     }
 
     /// The subcommands that would apply elsewhere.

@@ -43,7 +43,7 @@ impl StoredAnswers {
     #[must_use]
     pub fn new(cache: &Utf8Path, dir: &Utf8Path) -> Self {
         let path = cache.join("predicates").join(name_hash(dir.as_str()));
-        Self { file: CacheFile::new(path, "answers 1"), loaded: RefCell::default() }
+        Self { file: CacheFile::new(path, "answers 2"), loaded: RefCell::default() }
     }
 
     /// The stored answer, if everything it depends on is as it was.
@@ -60,11 +60,13 @@ impl StoredAnswers {
         })
     }
 
-    /// Stores an answer that said what it depends on; it also depends on the files of the program itself.
+    /// Stores an answer that said what it depends on; it also depends on the files of the program itself. What was
+    /// changed since the program was `started` it may have seen before or after, so then nothing is stored.
     pub(crate) fn put(
         &self,
         question: &str,
         dir: &Utf8Path,
+        started: SystemTime,
         answer: &Answer,
         watched: &Watched,
         program: &[Utf8PathBuf],
@@ -77,6 +79,10 @@ impl StoredAnswers {
         let mut inputs = Inputs::new();
         let files = files.iter().map(|path| dir.join(path)).chain(program.iter().cloned());
         for path in files {
+            let changed = path.metadata().and_then(|data| data.modified());
+            if changed.is_ok_and(|changed| changed >= started) {
+                return;
+            }
             let seen = if path.is_dir() {
                 inputs.list(&path).map(drop)
             } else {

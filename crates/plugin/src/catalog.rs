@@ -14,7 +14,7 @@ use agents_install::{
 };
 use agents_system::{
     cache::{CacheFile, Digest, name_hash},
-    dirs::{self, Dirs},
+    dirs::Dirs,
     finding::Finding,
     fingerprint::{Fingerprint, Freshness, Inputs},
 };
@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// Changes with everything that is stored.
-const LAYOUT: &str = "plugins 1";
+const LAYOUT: &str = "plugins 2";
 
 /// A plugin that ships inside the program.
 #[derive(Debug, Clone, Copy)]
@@ -203,7 +203,16 @@ impl Registries<'_> {
             }
         }
         if waiting {
-            watch_for_sources(inputs);
+            self.watch_for_sources(inputs);
+        }
+    }
+
+    /// Cargo unpacks the sources of registry packages here; a new one changes the directory.
+    fn watch_for_sources(&self, inputs: &mut Inputs) {
+        let Some(home) = self.workspaces.cargo.home() else { return };
+        let unpacked = home.join("registry/src");
+        for registry in inputs.list(&unpacked).ok().flatten().unwrap_or_default() {
+            let _ = inputs.list(&unpacked.join(registry));
         }
     }
 
@@ -271,15 +280,6 @@ impl Registries<'_> {
         // A cache that cannot be written only costs time.
         let _ = file.store(&stored);
         stored.scan
-    }
-}
-
-/// Cargo unpacks the sources of registry packages here; a new one changes the directory.
-fn watch_for_sources(inputs: &mut Inputs) {
-    let Ok(home) = dirs::cargo_home() else { return };
-    let unpacked = home.join("registry/src");
-    for registry in inputs.list(&unpacked).ok().flatten().unwrap_or_default() {
-        let _ = inputs.list(&unpacked.join(registry));
     }
 }
 

@@ -18,16 +18,8 @@ pub const USER_PLUGINS: &str = "user-plugins";
 
 /// Keys of later versions and of Symposium's configuration: known, so not a spelling mistake, and
 /// without any effect here.
-const NOT_OURS: &[&str] = &[
-    "agent",
-    "agents-syncing",
-    "auto-sync",
-    "auto-update",
-    "hook-scope",
-    "logging",
-    "sync-debounce-secs",
-    "telemetry",
-];
+const NOT_OURS: &[&str] =
+    &["auto-sync", "auto-update", "logging", "sync-debounce-secs", "telemetry"];
 
 /// The user's configuration, as far as plugins go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,8 +28,34 @@ pub struct Config {
     pub registries: Vec<RegistrySpec>,
     /// Which plugins are on or off by the user's word.
     pub enablement: Enablement,
+    /// The hosts to bring things to, by name: `hosts = […]`, or `[[agent]]` tables as Symposium writes them.
+    pub hosts: Vec<String>,
+    /// Where hooks and MCP servers are registered.
+    pub registration: Registration,
+    /// Whether the workspace's own `.agents/skills` are brought to hosts that do not read them.
+    pub agents_syncing: AgentsSyncing,
     /// What there is to say about the file.
     pub findings: Vec<Finding>,
+}
+
+/// Where hooks and MCP servers are registered: `hook-scope`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Registration {
+    /// In the user's own files: `global`.
+    #[default]
+    User,
+    /// In the workspace: `project`.
+    Project,
+}
+
+/// Whether the workspace's own `.agents/skills` are brought to hosts that do not read them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AgentsSyncing {
+    /// They are.
+    #[default]
+    On,
+    /// `agents-syncing = false`.
+    Off,
 }
 
 /// A configured registry.
@@ -135,7 +153,7 @@ impl Config {
         let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
         let document =
             Document::parse(file.to_owned(), text).map_err(|finding| invalid(vec![*finding]))?;
-        let (registries, enablement) = {
+        let mut config = {
             let root = document.root();
             for key in NOT_OURS {
                 root.get(key);
@@ -150,15 +168,27 @@ impl Config {
                 }
                 registries.push(spec);
             }
-            let enablement = decode_enablement(&root, dirs);
+            let scopes = [("global", Registration::User), ("project", Registration::Project)];
+            let syncing = root.boolean("agents-syncing");
+            let config = Self {
+                registries,
+                enablement: decode_enablement(&root, dirs),
+                hosts: decode_hosts(&root),
+                registration: root.choice("hook-scope", &scopes).unwrap_or_default(),
+                agents_syncing: match syncing {
+                    Some(false) => AgentsSyncing::Off,
+                    _ => AgentsSyncing::On,
+                },
+                findings: Vec::new(),
+            };
             root.warn_unknown();
-            (registries, enablement)
+            config
         };
-        let findings = document.into_findings();
-        if findings.iter().any(|finding| finding.severity == Severity::Error) {
-            return Err(invalid(findings));
+        config.findings = document.into_findings();
+        if config.findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(invalid(config.findings));
         }
-        Ok(Self { registries, enablement, findings })
+        Ok(config)
     }
 }
 
@@ -207,6 +237,24 @@ fn decode_registry(table: &Table<'_>, dirs: &Dirs) -> Option<RegistrySpec> {
         }
     };
     Some(RegistrySpec { name: name?.to_string(), place, auto_update })
+}
+
+/// Each name once, in the order given.
+fn decode_hosts(root: &Table<'_>) -> Vec<String> {
+    let listed = root.strings("hosts");
+    let tables = root.tables("agent");
+    let named = tables.iter().filter_map(|table| {
+        let name = table.required_string("name");
+        table.warn_unknown();
+        name
+    });
+    let mut hosts: Vec<String> = Vec::new();
+    for name in listed.into_iter().chain(named) {
+        if !hosts.iter().any(|known| known == name.as_str()) {
+            hosts.push(name.to_string());
+        }
+    }
+    hosts
 }
 
 fn decode_enablement(root: &Table<'_>, dirs: &Dirs) -> Enablement {

@@ -21,7 +21,7 @@ use crate::{
 /// Where a crate keeps its skills unless it says otherwise.
 const SKILLS_DIR: &str = "skills";
 /// Where people keep skills that are for this workspace only.
-const AGENTS_SKILLS_DIR: &str = ".agents/skills";
+pub(crate) const AGENTS_SKILLS_DIR: &str = ".agents/skills";
 
 /// Whose crate it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,6 +14,7 @@
 //! | [`catalog`] | all plugins that there are, loaded once per change |
 //! | [`probes`], [`answers`] | the outside world as predicates see it |
 //! | [`active`], [`explain`] | decisions and their reasons |
+//! | [`skills`] | the skills of the active set, on disk |
 //! | [`validate`](mod@validate) | checking manifests before they are published |
 //!
 //! Manifests and predicates are pure: text in, values and findings out.
@@ -38,4 +39,5 @@ pub mod predicate;
 pub mod probes;
 pub mod scan;
 pub mod skill;
+pub mod skills;
 pub mod validate;

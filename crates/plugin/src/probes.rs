@@ -4,7 +4,7 @@ use std::{
     cell::{Cell, RefCell},
     collections::BTreeMap,
     ffi::OsString,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use agents_install::{Installer, Runnable};
@@ -17,7 +17,7 @@ use crate::{
     plugin::Plugin,
     predicate::{
         PredicateName, Probes,
-        custom::{Answer, parse_output},
+        custom::{Answer, Watched, parse_output},
     },
 };
 
@@ -94,20 +94,24 @@ impl<'a> LiveProbes<'a> {
         if let Some(answer) = self.stored.get(&question) {
             return answer;
         }
+        let started = SystemTime::now();
+        let store = |answer: &Answer, watched: &Watched| {
+            self.stored.put(&question, &self.dir, started, answer, watched, &program);
+        };
         match call.capture() {
             Err(error) => Answer::Unanswered(error.to_string()),
             Ok(done) if !done.status.success() => {
                 // A failing program may still have said what its answer depends on.
                 let watched = parse_output(&done.stdout).map(|(_, watched)| watched);
                 let watched = watched.unwrap_or_default();
-                self.stored.put(&question, &self.dir, &Answer::Fails, &watched, &program);
+                store(&Answer::Fails, &watched);
                 Answer::Fails
             }
             Ok(done) => match parse_output(&done.stdout) {
                 Err(why) => Answer::Unanswered(why),
                 Ok((crates, watched)) => {
                     let answer = Answer::Holds(crates);
-                    self.stored.put(&question, &self.dir, &answer, &watched, &program);
+                    store(&answer, &watched);
                     answer
                 }
             },

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     manifest::{
-        MANIFEST_FILE, Manifest, Manner, PluginName, SkillGroup, SkillSource,
-        parse::{Parsed, parse_manifest},
+        MANIFEST_FILE, MAX_NAME, Manifest, Manner, PluginName, SkillGroup, SkillSource,
+        parse::{Parsed, check_size, parse_manifest},
     },
     plugin::{Origin, Plugin},
     predicate::Gate,
@@ -24,9 +24,6 @@ use crate::{
 
 /// Nobody nests a registry deeper.
 const MAX_DEPTH: usize = 16;
-
-/// A manifest larger than this is not one.
-const MAX_MANIFEST: usize = 1024 * 1024;
 
 /// What was found below a directory.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -76,17 +73,17 @@ pub fn manifest_in(
 /// Parses the file that makes a directory a plugin of a registry.
 #[must_use]
 pub fn parse_entry(file: &Utf8Path, text: &str) -> Parsed {
-    if text.len() > MAX_MANIFEST {
-        let finding = Finding::error(format!("the file is larger than {MAX_MANIFEST} bytes"));
-        return Parsed { manifest: None, findings: vec![finding.at(Place::file(file))] };
-    }
     if file.file_name() != Some(SKILL_FILE) {
         return parse_manifest(file, text, Manner::Registry, None);
+    }
+    if let Err(finding) = check_size(file, text) {
+        return Parsed { manifest: None, findings: vec![*finding] };
     }
     let (header, mut findings) = parse_skill(file, text);
     let manifest = header.and_then(|header| {
         let Some(name) = PluginName::new(&header.name) else {
-            let finding = Finding::error("the name of a skill cannot hold control characters");
+            let message = format!("the name of a skill has at most {MAX_NAME} characters");
+            let finding = Finding::error(message);
             findings.push(finding.at(Place::file(file)));
             return None;
         };

@@ -33,10 +33,19 @@ pub struct SkillHeader {
 /// among them there is a header.
 #[must_use]
 pub fn parse_skill(file: &Utf8Path, text: &str) -> (Option<SkillHeader>, Vec<Finding>) {
-    let mut reader = Reader { file, text, fenced: 0..0, findings: Vec::new() };
-    let header = reader.read();
-    let sound = reader.findings.iter().all(|finding| finding.severity != Severity::Error);
-    (header.filter(|_| sound), reader.findings)
+    Reader { file, text, fenced: 0..0, default_name: None, findings: Vec::new() }.finish()
+}
+
+/// Reads the header of a skill that belongs to the workspace itself. It may lack anything: without a name of its
+/// own it is called `default_name`, and without a header the whole file is its text.
+#[must_use]
+pub fn parse_own_skill(
+    file: &Utf8Path,
+    text: &str,
+    default_name: &str,
+) -> (Option<SkillHeader>, Vec<Finding>) {
+    let default_name = Some(default_name);
+    Reader { file, text, fenced: 0..0, default_name, findings: Vec::new() }.finish()
 }
 
 struct Reader<'t> {
@@ -44,12 +53,24 @@ struct Reader<'t> {
     text: &'t str,
     /// Where the header stands in the text.
     fenced: Range<usize>,
+    /// For a skill that need not say anything.
+    default_name: Option<&'t str>,
     findings: Vec<Finding>,
 }
 
 impl Reader<'_> {
+    fn finish(mut self) -> (Option<SkillHeader>, Vec<Finding>) {
+        let header = self.read();
+        let sound = self.findings.iter().all(|finding| finding.severity != Severity::Error);
+        (header.filter(|_| sound), self.findings)
+    }
+
     fn read(&mut self) -> Option<SkillHeader> {
         let Some(fenced) = fenced(self.text) else {
+            if let Some(name) = self.default_name {
+                let (name, description) = (name.to_owned(), String::new());
+                return Some(SkillHeader { name, description, gate: Gate::open() });
+            }
             let finding = Finding::error("a skill starts with a header between two `---` lines");
             let hint = "put `---`, `name: …`, `description: …` and `---` at the top of the file";
             self.report(0..self.text.lines().next().map_or(0, str::len), finding.hint(hint));
@@ -58,6 +79,15 @@ impl Reader<'_> {
         self.fenced = fenced;
         let header = self.parse_yaml()?;
         let name = self.required(&header, "name").map(|name| name.trim_matches('"').to_owned());
+        if let Some(name) = &name
+            && leads_elsewhere(name)
+        {
+            self.at_key(
+                "name",
+                Finding::error(format!("`{name}` cannot be the name of a skill"))
+                    .hint("it becomes the name of a directory: letters, digits and `-` are best"),
+            );
+        }
         let description = self.required(&header, "description");
         if let Some(description) = &description {
             let length = description.chars().count();
@@ -124,6 +154,9 @@ impl Reader<'_> {
             Some(_) => {
                 self.at_key(key, Finding::error(format!("`{key}` of a skill must be a string")));
                 None
+            }
+            None if let Some(name) = self.default_name => {
+                Some(if key == "name" { name.to_owned() } else { String::new() })
             }
             None => {
                 self.at_start(Finding::error(format!(
@@ -210,6 +243,11 @@ fn fenced(text: &str) -> Option<Range<usize>> {
         end += line.len();
     }
     None
+}
+
+/// Whether a name, taken for that of a directory, means another place than one below.
+fn leads_elsewhere(name: &str) -> bool {
+    name.starts_with('.') || name.contains(['/', '\\']) || name.chars().any(char::is_control)
 }
 
 fn is_filler(c: char) -> bool {

@@ -1,4 +1,4 @@
-//! Writing a file so that nobody ever sees half of it.
+//! Writing files and directories so that nobody ever sees half of one.
 
 use std::io::{self, Write as _};
 
@@ -16,4 +16,68 @@ pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
         io::Error::new(error.error.kind(), format!("cannot replace `{path}`: {}", error.error))
     })?;
     Ok(())
+}
+
+/// Puts the directory `new` in the place of `target` and removes what was there. Both must be on one file system. Where
+/// the platform can exchange two names in one step, there is no moment without a directory.
+pub fn replace_directory(new: &Utf8Path, target: &Utf8Path) -> io::Result<()> {
+    if target.symlink_metadata().is_err() {
+        return fs_err::rename(new, target);
+    }
+    exchange(new, target)?;
+    fs_err::remove_dir_all(new)
+}
+
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+fn exchange(one: &Utf8Path, other: &Utf8Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let exchanged = renameat_with(CWD, one.as_str(), CWD, other.as_str(), RenameFlags::EXCHANGE);
+    match exchanged {
+        // Some file systems do not know how.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
+            swap(one, other)
+        }
+        done => done.map_err(io::Error::from),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+fn exchange(one: &Utf8Path, other: &Utf8Path) -> io::Result<()> {
+    swap(one, other)
+}
+
+/// The second best: for a moment `other` does not exist.
+fn swap(one: &Utf8Path, other: &Utf8Path) -> io::Result<()> {
+    let aside = one.with_extension("aside");
+    fs_err::rename(other, &aside)?;
+    fs_err::rename(one, other)?;
+    fs_err::rename(&aside, one)
+}
+
+#[cfg(test)]
+mod tests {
+    use camino::Utf8PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_takes_the_place_of_another_and_nothing_is_left() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = Utf8PathBuf::from_path_buf(scratch.path().to_owned()).unwrap();
+        let directory = |name: &str, content: &str| {
+            let dir = root.join(name);
+            fs_err::create_dir_all(&dir).unwrap();
+            fs_err::write(dir.join("file"), content).unwrap();
+            dir
+        };
+        let target = root.join("target");
+        for (how, content) in [("rename", "one"), ("exchange", "two")] {
+            replace_directory(&directory("new", content), &target).unwrap();
+            assert_eq!(fs_err::read_to_string(target.join("file")).unwrap(), content, "{how}");
+        }
+        let (one, other) = (directory("one", "1"), directory("other", "2"));
+        swap(&one, &other).unwrap();
+        assert_eq!(fs_err::read_to_string(other.join("file")).unwrap(), "1");
+        assert_eq!(fs_err::read_dir(&root).unwrap().count(), 3);
+    }
 }

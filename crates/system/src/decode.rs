@@ -32,6 +32,10 @@ use crate::{
     nearest::{nearest, quoted_list},
 };
 
+/// How many findings one document can have.
+const MAX_FINDINGS: usize = 100;
+const LAST: usize = MAX_FINDINGS - 1;
+
 /// A parsed TOML file.
 #[derive(Debug)]
 pub struct Document<'t> {
@@ -110,6 +114,12 @@ impl<'t> Document<'t> {
     }
 
     fn report(&self, span: Range<usize>, finding: Finding) {
+        // Nobody reads more than that, and a hostile file must not fill the memory.
+        let finding = match self.findings.borrow().len() {
+            MAX_FINDINGS.. => return,
+            LAST => Finding::error("there is more that is wrong, which is left out"),
+            _ => finding,
+        };
         let place = if span == (0..0) {
             Place::file(self.file.clone())
         } else {

@@ -46,6 +46,8 @@ variables! {
     CARGO = "CARGO";
     /// Where cargo keeps its own configuration, registry caches and installed programs.
     CARGO_HOME = "CARGO_HOME";
+    /// Where rustup keeps its toolchains; only handed on.
+    RUSTUP_HOME = "RUSTUP_HOME";
     /// `true` means no network, like `--offline`.
     CARGO_NET_OFFLINE = "CARGO_NET_OFFLINE";
     /// Searched for programs; children get it with the directories of what they need in front.
@@ -73,6 +75,12 @@ impl Variable {
     pub fn absolute_path(self) -> Option<Utf8PathBuf> {
         self.text().map(Utf8PathBuf::from).filter(|path| path.is_absolute())
     }
+}
+
+/// A variable that the description of a host names, because it moves that host's files.
+#[must_use]
+pub fn named_by_host(name: &str) -> Option<String> {
+    named_by_plugin(name)?.into_string().ok()
 }
 
 /// Whether a variable that a plugin names (in an `env(...)` predicate) is set, and to what.

@@ -31,7 +31,7 @@ pub struct Spot {
     pub line: u32,
     /// Counted in characters from 1.
     pub column: u32,
-    /// The text of the line.
+    /// The text of the line; nothing of one that is too long to be shown.
     pub text: String,
     /// The part that is meant, as bytes of `text`.
     pub part: std::ops::Range<u32>,
@@ -68,6 +68,8 @@ impl Spot {
         let line_start = content[..start].rfind('\n').map_or(0, |at| at + 1);
         let line_end = content[start..].find('\n').map_or(content.len(), |at| start + at);
         let text = content[line_start..line_end].trim_end_matches('\r');
+        // Every finding has its own copy, and there may be thousands in one line.
+        let text = if text.len() > MAX_LINE { "" } else { text };
         let clip = |at: usize| u32::try_from(at.min(line_start + text.len()) - line_start);
         Self {
             line: count(content[..start].matches('\n').count() + 1),
@@ -77,6 +79,9 @@ impl Spot {
         }
     }
 }
+
+/// The longest line that is shown, in bytes.
+const MAX_LINE: usize = 2000;
 
 fn floor(content: &str, mut at: usize) -> usize {
     while !content.is_char_boundary(at) {
@@ -165,6 +170,15 @@ mod tests {
             let spot = Place::span("f", "éé\r\n", start..end).spot.unwrap();
             assert!(spot.part.end as usize <= spot.text.len());
         }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_keeps_its_place_and_loses_its_text() {
+        let text = format!("a\n{}b", " ".repeat(MAX_LINE));
+        let place = Place::span("f", &text, text.len() - 1..text.len());
+        assert_eq!(place.to_string(), format!("f:2:{}", MAX_LINE + 1));
+        let spot = place.spot.unwrap();
+        assert_eq!((spot.text.as_str(), spot.part), ("", 0..0));
     }
 
     #[test]

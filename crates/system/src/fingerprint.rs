@@ -29,6 +29,9 @@ type Nanos = u64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     modified: Nanos,
+    /// When the system last noted a change, which nobody can set: tools that restore times, and those that give every
+    /// file the same, are seen through.
+    changed: Nanos,
     size: u64,
     inode: u64,
 }
@@ -98,7 +101,7 @@ impl Inputs {
             Some((stamp, bytes)) => (Seen::File(stamp, digest(&bytes)), Some(bytes)),
             None => (Seen::Absent, None),
         };
-        self.seen.insert(path.to_owned(), seen);
+        self.note(path.to_owned(), seen);
         Ok(bytes)
     }
 
@@ -109,7 +112,7 @@ impl Inputs {
             Some((stamp, names)) => (Seen::Directory(stamp, digest_names(&names)), Some(names)),
             None => (Seen::Absent, None),
         };
-        self.seen.insert(path.to_owned(), seen);
+        self.note(path.to_owned(), seen);
         Ok(names)
     }
 
@@ -125,7 +128,18 @@ impl Inputs {
     /// Adds what was looked at elsewhere.
     pub fn include(&mut self, other: Self) {
         self.since = self.since.min(other.since);
-        self.seen.extend(other.seen);
+        for (path, seen) in other.seen {
+            self.note(path, seen);
+        }
+    }
+
+    /// What was seen first stays, unless it was only that something is there and now it is known what: if a path looks
+    /// different later, the answer rests on both, and must count as stale.
+    fn note(&mut self, path: Utf8PathBuf, seen: Seen) {
+        let known = self.seen.entry(path).or_insert_with(|| seen.clone());
+        if *known == Seen::Present && seen != Seen::Absent {
+            *known = seen;
+        }
     }
 
     /// Everything that was looked at, as a value that can be stored.
@@ -281,13 +295,18 @@ fn stamp_of(path: &Utf8Path) -> Option<Stamp> {
 
 fn stamp(metadata: &std::fs::Metadata) -> Stamp {
     #[cfg(unix)]
-    let inode = std::os::unix::fs::MetadataExt::ino(metadata);
+    let (inode, changed) = {
+        use std::os::unix::fs::MetadataExt as _;
+        let seconds = u64::try_from(metadata.ctime()).unwrap_or(0);
+        let rest = u64::try_from(metadata.ctime_nsec()).unwrap_or(0);
+        (metadata.ino(), seconds.saturating_mul(1_000_000_000).saturating_add(rest))
+    };
     #[cfg(not(unix))]
-    let inode = 0;
+    let (inode, changed) = (0, 0);
     // The size of a directory is an accident of the file system.
     let size = if metadata.is_dir() { 0 } else { metadata.len() };
     let modified = metadata.modified().map_or(u64::MAX, since_1970);
-    Stamp { modified, size, inode }
+    Stamp { modified, changed, size, inode }
 }
 
 fn now() -> Nanos {

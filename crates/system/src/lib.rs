@@ -8,6 +8,9 @@
 //! | [`fingerprint`] | reading files in a way that can later tell whether the answer still holds |
 //! | [`cache`] | small binary cache files that are never trusted across versions or after damage |
 //! | [`decode`] | strict TOML with errors that point at the place |
+//! | [`edit`] | changing one entry of a JSON, TOML, YAML or Markdown text and no other byte |
+//! | [`foreign`] | reading and replacing files that belong to somebody else |
+//! | [`ledger`] | what we own in other people's files |
 //! | [`lock`] | one process at a time |
 //! | [`process`] | child processes with a deadline, and replacing ourselves by one |
 //! | [`finding`] | diagnostics as values |
@@ -36,10 +39,13 @@ pub mod atomic;
 pub mod cache;
 pub mod decode;
 pub mod dirs;
+pub mod edit;
 pub mod env;
 pub mod explain;
 pub mod finding;
 pub mod fingerprint;
+pub mod foreign;
+pub mod ledger;
 pub mod lock;
 pub mod nearest;
 pub mod process;

@@ -15,7 +15,22 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("agents-workspace", &["agents-system"]),
     ("agents-install", &["agents-system", "agents-workspace"]),
     ("agents-plugin", &["agents-system", "agents-workspace", "agents-install"]),
-    ("cargo-agents", &["agents-system", "agents-workspace", "agents-install", "agents-plugin"]),
+    ("agents-host", &["agents-system", "agents-workspace", "agents-install", "agents-plugin"]),
+    (
+        "agents-sync",
+        &["agents-system", "agents-workspace", "agents-install", "agents-plugin", "agents-host"],
+    ),
+    (
+        "cargo-agents",
+        &[
+            "agents-system",
+            "agents-workspace",
+            "agents-install",
+            "agents-plugin",
+            "agents-host",
+            "agents-sync",
+        ],
+    ),
     ("agents-testkit", &[]),
 ];
 

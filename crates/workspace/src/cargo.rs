@@ -95,7 +95,9 @@ impl Cargo {
             .deadline(PATIENCE)
             .env("CARGO_TERM_COLOR", "never")
             .env("CARGO_TERM_PROGRESS_WHEN", "never")
-            .env("GIT_TERMINAL_PROMPT", "0");
+            // There is nobody to answer: a helper or an agent knows the password, or the fetch fails.
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("SSH_ASKPASS_REQUIRE", "force");
         for (name, value) in &self.env {
             call = call.env(name, value);
         }

@@ -125,7 +125,7 @@ impl Store {
     }
 
     fn graph(&self) -> CacheFile {
-        CacheFile::new(self.dir.join("graph"), "workspace graph 1")
+        CacheFile::new(self.dir.join("graph"), "workspace graph 2")
     }
 
     fn sources(&self) -> CacheFile {

@@ -63,6 +63,7 @@ pub(crate) fn run(settings: &Settings, output: &Output, name: &str) -> Result<Ex
     visit(settings, Acquire::Never, BrokenWorkspace::Fails, |here, _| {
         let workspace = here.workspace.as_ref();
         let all = here.registries.explain(&here.set, name, workspace, &settings.cwd);
+        Failure::if_interrupted()?;
         if all.is_empty() {
             return Err(not_found(here, name));
         }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use agents_install::git::GitAddress;
 use agents_plugin::{
-    active::{Considered, State},
+    active::{Considered, State, here_for},
     catalog::{RegistryReport, RegistryState},
     config::RegistryPlace,
     plugin::Origin,
@@ -154,6 +154,7 @@ fn heading(report: &RegistryReport) -> String {
 /// `active  because serde 1.0.2`, `-  needs sqlx`: cheap, for there may be thousands.
 fn short_reason(considered: &Considered<'_>, here: Surroundings<'_>) -> String {
     let plugin = considered.plugin;
+    let here = here_for(here, plugin);
     match considered.state {
         State::Active(_) => {
             let matched = plugin.gate.witness(here).unwrap_or_default();
@@ -165,7 +166,8 @@ fn short_reason(considered: &Considered<'_>, here: Surroundings<'_>) -> String {
             }
         }
         State::Inactive(agents_plugin::active::Reason::Gate) => {
-            let crates: Vec<&str> = plugin.gate.crates().iter().map(|name| name.as_str()).collect();
+            let crates: Vec<String> =
+                plugin.gate.lacking(here).iter().map(ToString::to_string).collect();
             match crates.is_empty() {
                 true => state_in_words(considered.state),
                 false => format!("not active: needs {}", crates.join(" or ")),

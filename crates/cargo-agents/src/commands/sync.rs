@@ -68,6 +68,7 @@ pub(crate) fn run(
             findings.extend(problems);
         }
         settings.progress.end();
+        Failure::if_interrupted()?;
         if output.is_json() {
             let views = findings.iter().map(FindingView::from).collect();
             output.document(&SyncDocument { synced, findings: views })?;

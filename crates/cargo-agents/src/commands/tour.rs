@@ -8,7 +8,7 @@ mod sample;
 use std::{process::ExitCode, time::Duration};
 
 use agents_system::{
-    dirs::Dirs,
+    dirs::{self, Dirs},
     env,
     explain::ErrorKind,
     process::{Call, Captured, ending},
@@ -17,7 +17,7 @@ use agents_workspace::{PackageSource, Workspaces};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 
-use crate::{failure::Failure, output::Output, settings::Settings};
+use crate::{failure::Failure, help::AGENTS, output::Output, settings::Settings};
 
 /// More than any of the commands needs, on any machine.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -109,18 +109,20 @@ impl Tour<'_> {
             "Two plugins are in the registry; one of them is about a crate that is used here.",
         )?;
         self.step(&["plugin", "list"], str::to_owned)?;
-        self.step(&["plugin", "explain", "tinysql-tools"], str::to_owned)?;
-        self.say("So the help has a command more than elsewhere:")?;
+        self.say("So the help (here its second half) has a command more than elsewhere:")?;
         self.step(&["--help"], only_commands)?;
         self.say("Its first run builds it from source; from then on it starts at once.")?;
         self.step(&["sql-tables"], str::to_owned)?;
+        self.say("Claude Code and Codex learn the rest. Other people's lines stay as they are:")?;
+        self.step(&["diff"], |all| only_file(all, ".mcp.json"))?;
+        self.step(&["sync"], str::to_owned)?;
         self.say("Worth typing next, in a workspace of your own:")?;
         for (command, meaning) in [
             ("cargo agents", "what its crates offer"),
-            ("cargo agents plugin sync", "fetch the registries"),
-            ("cargo agents crate-info serde", "where the sources of a crate are"),
+            ("cargo agents init", "configure the coding agents that you have"),
+            ("cargo agents plugin explain <plugin>", "why something is active, or not"),
         ] {
-            self.say_line(&format!("  {command:30}  {meaning}"))?;
+            self.say_line(&format!("  {command:36}  {meaning}"))?;
         }
         if let Place::Kept(_) = place {
             let root = self.root;
@@ -193,10 +195,15 @@ impl Tour<'_> {
             .args(args.iter().copied())
             .cwd(self.root.join("orders"))
             .env(env::AGENTS_HOME.name, self.root.join("home").as_str())
+            // What belongs to the user's own hosts is none of the tour's business; cargo and rustup are.
+            .env(env::HOME.name, self.root.join("user").as_str())
+            .env(env::CARGO_HOME.name, dirs::cargo_home()?.as_str())
+            .env(env::RUSTUP_HOME.name, rustup_home()?.as_str())
             .env(env::NO_COLOR.name, "1")
             .deadline(PATIENCE);
         let done = call.capture_watched(|line| progress.tick(line));
         progress.end();
+        Failure::if_interrupted()?;
         done.map_err(|error| Failure::new(ErrorKind::Failure, error.to_string()))
     }
 
@@ -218,9 +225,28 @@ fn relative<'p>(path: &'p Utf8Path, root: &Utf8Path) -> &'p Utf8Path {
     path.strip_prefix(root).unwrap_or(path)
 }
 
-/// The two sections of commands, without what stands around them.
+/// Where rustup keeps its toolchains; the proxies on `PATH` look there.
+fn rustup_home() -> Result<Utf8PathBuf, Failure> {
+    match env::RUSTUP_HOME.absolute_path() {
+        Some(path) => Ok(path),
+        None => Ok(dirs::home()?.join(".rustup")),
+    }
+}
+
+/// The part of a diff that is about one file.
+fn only_file(diff: &str, name: &str) -> String {
+    let mut parts = diff
+        .split_inclusive('\n')
+        .skip_while(|line| !(line.starts_with("--- ") && line.trim_end().ends_with(name)));
+    let first: Vec<&str> = parts.by_ref().take(2).collect();
+    let rest = parts
+        .take_while(|line| line.starts_with(['@', ' ', '+', '-']) && !line.starts_with("--- "));
+    first.into_iter().chain(rest).collect()
+}
+
+/// The commands for agents, without what stands around them.
 fn only_commands(help: &str) -> String {
-    let start = help.find("Commands for humans").unwrap_or(0);
+    let start = help.find(AGENTS).unwrap_or(0);
     let end = help.find("\nOptions:").unwrap_or(help.len());
     help[start..end].to_owned()
 }

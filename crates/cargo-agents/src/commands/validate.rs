@@ -63,6 +63,7 @@ pub(crate) fn run(
     let mut valid = checked.iter().all(Checked::is_valid);
     if crates == Crates::Ask {
         let missing = ask_cargo(settings, &checked);
+        Failure::if_interrupted()?;
         valid &= missing.values().all(Option::is_none);
         views.extend(missing.into_iter().map(crate_view));
     }

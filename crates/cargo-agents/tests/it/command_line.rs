@@ -16,6 +16,38 @@ fn cargo_finds_the_program_as_its_subcommand() {
 }
 
 #[test]
+fn ctrl_c_while_a_condition_is_asked_ends_everything() {
+    let world = World::new();
+    let say = "{ executable = \"echo\", args = [\"ran\"] }";
+    world.plugin("p", &subcommand("p", "crates = [\"*\"]", "say", say));
+    let slow = "crates = [\"*\"]\npredicates = [\"shell(touch begun; exec sleep 60)\"]";
+    world.plugin("q", &subcommand("q", slow, "other", say));
+    let begun = world.sample.path("begun");
+    let commands = [&["say"][..], &[], &["plugin", "list"], &["--json", "plugin", "list"]];
+    for args in commands.into_iter().chain([&["plugin", "explain", "q"][..]]) {
+        let mut command = world.command(args);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        for _ in 0..3000 {
+            if begun.exists() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let id = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+        nix::sys::signal::kill(id, nix::sys::signal::SIGINT).unwrap();
+        let run = Run::from(child.wait_with_output().unwrap());
+        assert_eq!(run.code, Some(130), "{args:?}: {run:?}");
+        if args.contains(&"--json") {
+            let document: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+            assert_eq!(document["error"]["kind"], "cancelled");
+        } else {
+            assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", "error: interrupted\n"));
+        }
+        std::fs::remove_file(&begun).unwrap();
+    }
+}
+
+#[test]
 fn the_word_that_cargo_adds_is_dropped_once() {
     let world = World::new();
     world.plugin("p", &subcommand("p", "crates = [\"*\"]", "say", "{ executable = \"echo\" }"));
@@ -31,8 +63,13 @@ fn the_help_of_an_empty_home_reads_like_this() {
 
     Commands for humans:
       completions  Print a completion script for a shell
+      diff         Show what `sync` would change, line by line
+      host         See which coding agents are known, and where their files are
+      init         Choose the coding agents that you use
       plugin       See, check and fetch plugins
+      sync         Bring them what this workspace's crates offer
       tour         See what this program does, in a sample workspace that is gone afterwards
+      uninstall    Take back everything that `sync` ever wrote
 
     Commands for agents:
       crate-info   Find a crate's sources, at the version this workspace uses
@@ -151,7 +188,7 @@ fn a_broken_configuration_is_an_error_with_its_place_and_never_defaults() {
 
 #[test]
 fn a_reserved_name_of_a_later_version_says_so() {
-    let run = World::new().agents(&["sync"]);
+    let run = World::new().agents(&["doctor"]);
     assert_eq!(run.code, Some(2));
     assert!(run.stderr.contains("reserved for a later version"), "{run:?}");
 }

@@ -336,6 +336,17 @@ fn a_watched_file_keeps_the_answer_until_it_changes() {
 }
 
 #[test]
+fn a_watched_file_that_changes_while_the_program_runs_keeps_nothing() {
+    // The clock of a file system moves in steps of a few milliseconds.
+    let script =
+        "echo x >> count; sleep 0.05; echo $$ > watched; echo '{\"watchFile\": \"watched\"}'";
+    let world = with_probe("probe()", script);
+    world.ok(&["cmd"]);
+    world.ok(&["cmd"]);
+    assert_eq!(count(&world), 2, "it may have read what was there before");
+}
+
+#[test]
 fn a_watched_variable_keeps_the_answer_until_it_changes() {
     let world = counting("{\"watchEnv\": \"WATCHED\"}\\n", 0);
     let with = |value: Option<&str>| {

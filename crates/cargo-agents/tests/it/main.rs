@@ -19,5 +19,6 @@ mod registries;
 mod seed_000_flows;
 mod seed_001_subcommands;
 mod seed_promises;
+mod sync;
 mod tour;
 mod workspaces;

@@ -48,6 +48,32 @@ fn promise_04_outside_a_workspace_the_needed_crate_is_named() {
 }
 
 #[test]
+fn promise_04_a_crate_is_not_blamed_for_what_another_condition_refuses() {
+    let world = World::new();
+    let command = "{ executable = \"true\" }";
+    let gate = "crates = [\"serde\"]\npredicates = [\"env(NOT_SET_ANYWHERE)\"]";
+    world.plugin("p", &subcommand("p", gate, "one", command));
+    let gate = "crates = [\"*\"]\npredicates = [\"not(crate(serde))\"]";
+    world.plugin("q", &subcommand("q", gate, "two", command));
+    world.plugin("r", &subcommand("r", "crates = [\"serde>=2\"]", "three", command));
+    let list = world.ok(&["plugin", "list"]);
+    for name in ["one", "two"] {
+        let run = world.agents(&[name]);
+        let message = format!("error: `{name}` does not apply here\n");
+        assert!(run.stderr.starts_with(&message), "{run:?}");
+    }
+    let run = world.agents(&["three"]);
+    assert!(run.stderr.contains("needs `serde>=2`, which this workspace does not"), "{run:?}");
+    for row in [
+        "p           not active: its conditions do not hold",
+        "q           not active: its conditions do not hold",
+        "r           not active: needs serde>=2",
+    ] {
+        assert!(list.contains(row), "{list}");
+    }
+}
+
+#[test]
 fn promise_05_crate_info_is_a_first_party_plugin_listed_for_agents() {
     let world = World::new();
     let list = world.json(&["plugin", "list"]);
@@ -70,7 +96,9 @@ fn promise_06_every_built_in_name_is_reserved() {
 #[test]
 fn promise_07_help_lists_the_operational_commands_for_humans() {
     let help = World::new().ok(&[]);
-    assert!(lists(&help, "Commands for humans", "plugin"), "{help}");
+    for name in ["init", "plugin", "sync"] {
+        assert!(lists(&help, "Commands for humans", name), "{name}: {help}");
+    }
 }
 
 #[test]

@@ -14,14 +14,17 @@ fn the_tour_shows_the_workspace_the_plugins_the_help_and_a_command_and_cleans_up
         "tinysql    0.3.1",
         "$ cargo agents plugin list",
         "graphite-tools  not active: needs graphite",
-        "depends-on tinysql>=0.3  yes  workspace has tinysql 0.3.1",
+        "tinysql-tools   active because of tinysql 0.3.1",
         "$ cargo agents sql-tables\ncustomers    id INTEGER, name TEXT\n",
+        "    \"notes\": { \"command\": \"notes-server\" }",
+        "+    \"tinysql-explain\": {",
+        "skill  tinysql-queries  new",
         "Worth typing next",
     ] {
         assert!(run.stdout.contains(part), "no {part:?} in {}", run.stdout);
     }
     assert!(lists(&run.stdout, "Commands for agents", "sql-tables"));
-    assert!(run.stdout.lines().count() < 50, "it should fit on one screen");
+    assert!(run.stdout.lines().count() < 60, "it should fit on one screen");
     assert_eq!(temporary.read_dir_utf8().unwrap().count(), 0, "something was left behind");
     assert!(!world.home().join("cache").exists(), "the user's own home was used");
 }

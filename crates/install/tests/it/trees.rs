@@ -25,6 +25,21 @@ fn a_tree_is_fetched_and_its_executable_made_executable() {
 }
 
 #[test]
+fn a_link_out_of_a_tree_changes_no_permissions_elsewhere() {
+    let mut world = World::new();
+    let secret = world.path("secret");
+    fs_err::write(&secret, "#!/bin/sh\n").unwrap();
+    fs_err::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let repo = world.repo("r", &[("f", "")]);
+    fs_err::os::unix::fs::symlink(&secret, repo.dir().join("tool")).unwrap();
+    repo.commit("a link");
+    world.add("tool", tree(repo.url()).executable("tool"));
+    let error = world.error("tool");
+    assert!(error.contains("is not executable"), "{error}");
+    assert_eq!(fs_err::metadata(&secret).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
 fn a_script_is_run_by_sh() {
     let mut world = World::new();
     let repo = world.repo("r", &[("run me.sh", "echo script $0 $*")]);

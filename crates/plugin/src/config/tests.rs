@@ -245,3 +245,20 @@ fn the_lists_of_plugins_are_checked() {
         ["2:11 `disable` must be a list of strings, not a string"]
     );
 }
+
+#[test]
+fn hosts_are_a_list_or_tables_and_each_counts_once() {
+    let config = good(
+        "hosts = [\"claude\", \"codex\"]\n[[agent]]\nname = \"codex\"\n[[agent]]\nname = \"kiro\"\n",
+    );
+    assert_eq!(config.hosts, ["claude", "codex", "kiro"]);
+    assert_eq!(good("").hosts, [] as [&str; 0]);
+}
+
+#[test]
+fn registration_is_for_the_user_unless_the_scope_is_the_project() {
+    assert_eq!(good("").registration, Registration::User);
+    assert_eq!(good("hook-scope = \"project\"").registration, Registration::Project);
+    assert!(errors("hook-scope = \"everywhere\"")[0].contains("cannot be `everywhere`"));
+    assert_eq!(good("agents-syncing = false").agents_syncing, AgentsSyncing::Off);
+}

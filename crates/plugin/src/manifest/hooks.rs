@@ -1,5 +1,7 @@
 //! `[[hooks]]`.
 
+use std::collections::BTreeSet;
+
 use agents_install::{Entry, Installation, InstallationName, Source};
 use agents_system::{decode::Table, finding::Finding};
 
@@ -145,11 +147,7 @@ fn complete(hook: &Hook, book: &Book<'_>) -> Vec<InstallationName> {
         all.extend(needs(requirement));
         all.push(requirement.clone());
     }
-    let mut once = Vec::new();
-    for name in all {
-        if !once.contains(&name) {
-            once.push(name);
-        }
-    }
-    once
+    let mut seen = BTreeSet::new();
+    all.retain(|name| seen.insert(name.clone()));
+    all
 }

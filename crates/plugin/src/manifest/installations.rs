@@ -7,12 +7,17 @@ use std::collections::BTreeMap;
 
 use agents_install::{
     CargoPlace, Entry, Installation, InstallationName, Installations, Source, find_cycle,
+    git::GitAddress,
 };
 use agents_system::{
     decode::{Table, Text, Value},
+    explain::Explain as _,
     finding::Finding,
     nearest::{nearest, quoted_list},
 };
+
+/// Each unknown name is compared with every known one, which takes long in a hostile manifest.
+const MAX_UNKNOWN: usize = 20;
 
 /// The installations of a manifest while it is being read.
 #[derive(Default)]
@@ -98,10 +103,10 @@ impl<'d> Book<'d> {
 
     /// Everything, after checking that every reference points at something.
     pub(super) fn finish(self) -> Installations {
-        for Reference { name, from } in &self.references {
-            if self.installations.contains_key(&InstallationName::new(name.as_str())) {
-                continue;
-            }
+        let unknown = self.references.iter().filter(|Reference { name, .. }| {
+            !self.installations.contains_key(&InstallationName::new(name.as_str()))
+        });
+        for Reference { name, from } in unknown.take(MAX_UNKNOWN) {
             let known: Vec<&str> = self.declared.keys().map(String::as_str).collect();
             let near = nearest(name, known.iter().copied());
             let finding =
@@ -256,17 +261,15 @@ fn decode_source(table: &Table<'_>) -> Option<Source> {
             if !table.has("url") && !table.has("git") {
                 table.missing("url");
             }
-            Some(Source::Git { url: url?.to_string() })
+            Some(Source::Git { url: decode_address(url?)? })
         }
     }
 }
 
 fn decode_cargo(table: &Table<'_>) -> Option<Source> {
     let name = table.required_string("crate");
-    if let Some(name) = name
-        && name.trim().is_empty()
-    {
-        name.error("`crate` cannot be empty");
+    if let Some(name) = name {
+        check_crate(name);
     }
     let version = table.string("version");
     if let Some(version) = version
@@ -278,13 +281,38 @@ fn decode_cargo(table: &Table<'_>) -> Option<Source> {
         );
     }
     let global = table.boolean("global").unwrap_or(false);
-    let git = table.string("git").map(|git| git.to_string());
+    let git = table.string("git").and_then(decode_address);
     Some(Source::Cargo {
         name: name?.to_string(),
         version: version.map(|version| version.trim_start_matches('=').to_owned()),
         git,
         place: if global { CargoPlace::Global } else { CargoPlace::Own },
     })
+}
+
+fn check_crate(name: Text<'_>) {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.trim().is_empty() {
+        name.error("`crate` cannot be empty");
+    } else if !name.chars().all(is_word) {
+        name.report(
+            Finding::error(format!(
+                "`{name}` is not a crate name: only letters, digits, `-` and `_`"
+            ))
+            .hint("a version is written beside it, as `version = \"1.2.3\"`"),
+        );
+    }
+}
+
+/// An address that git can fetch from.
+pub(super) fn decode_address(text: Text<'_>) -> Option<String> {
+    match GitAddress::parse(&text) {
+        Ok(_) => Some(text.to_string()),
+        Err(error) => {
+            text.report(Finding { hint: error.hint(), ..Finding::error(error.to_string()) });
+            None
+        }
+    }
 }
 
 fn check_entry(table: &Table<'_>, source: Option<&Source>, entry: Option<&Entry>) {

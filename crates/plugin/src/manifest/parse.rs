@@ -2,14 +2,16 @@
 
 use agents_system::{
     decode::{Document, Table},
-    finding::{Finding, Severity},
+    finding::{Finding, Place, Severity},
 };
 use camino::Utf8Path;
 
 use super::{
-    CrateSkills, DefaultSkills, Manifest, PluginName, contributions, crate_metadata, gates, hooks,
-    installations::Book, skill_groups, subcommands,
+    CrateSkills, DefaultSkills, MAX_NAME, Manifest, PluginName, contributions, crate_metadata,
+    gates, hooks, installations::Book, skill_groups, subcommands,
 };
+
+const MAX_MANIFEST: usize = 1024 * 1024;
 
 /// Where a manifest stands, which decides what it may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +54,7 @@ pub fn parse_manifest(
     manner: Manner,
     default_name: Option<&str>,
 ) -> Parsed {
-    let document = match Document::parse(file.to_owned(), text) {
+    let document = match parse_document(file, text) {
         Ok(document) => document,
         Err(finding) => return Parsed::failed(*finding),
     };
@@ -67,7 +69,7 @@ pub fn parse_crate_metadata(file: &Utf8Path, text: &str, crate_name: &str) -> Op
     if !text.contains("symposium") {
         return None;
     }
-    let document = match Document::parse(file.to_owned(), text) {
+    let document = match parse_document(file, text) {
         Ok(document) => document,
         Err(finding) => return Some(Parsed::failed(*finding)),
     };
@@ -82,6 +84,20 @@ pub fn parse_crate_metadata(file: &Utf8Path, text: &str, crate_name: &str) -> Op
         table.and_then(|table| decode(&table, Manner::Embedded, Some(crate_name)))
     };
     Some(finish(document, manifest))
+}
+
+fn parse_document<'t>(file: &Utf8Path, text: &'t str) -> Result<Document<'t>, Box<Finding>> {
+    check_size(file, text)?;
+    Document::parse(file.to_owned(), text)
+}
+
+/// A manifest larger than [`MAX_MANIFEST`] is not one, whoever ships it.
+pub(crate) fn check_size(file: &Utf8Path, text: &str) -> Result<(), Box<Finding>> {
+    if text.len() <= MAX_MANIFEST {
+        return Ok(());
+    }
+    let message = format!("the file is larger than {MAX_MANIFEST} bytes");
+    Err(Box::new(Finding::error(message).at(Place::file(file))))
 }
 
 fn finish(document: Document<'_>, manifest: Option<Manifest>) -> Parsed {
@@ -144,7 +160,9 @@ fn decode_name(root: &Table<'_>, manner: Manner, default_name: Option<&str>) -> 
     };
     let name = PluginName::new(&text);
     if name.is_none() {
-        text.error("the name of a plugin cannot be empty or hold control characters");
+        text.error(format!(
+            "the name of a plugin has 1 to {MAX_NAME} characters and no control characters"
+        ));
     }
     name
 }

@@ -5,7 +5,7 @@ use agents_system::{
     finding::Finding,
 };
 
-use super::{SkillGroup, SkillSource, gates};
+use super::{SkillGroup, SkillSource, gates, installations::decode_address};
 use crate::predicate::Gate;
 
 pub(super) fn decode(root: &Table<'_>, plugin_gate: &Gate) -> Vec<SkillGroup> {
@@ -49,7 +49,7 @@ fn decode_source(table: &Table<'_>) -> Option<SkillSource> {
     source.deny_unknown();
     match (path, git, crate_path) {
         (Some(path), None, None) => Some(SkillSource::Path(path.to_string())),
-        (None, Some(git), None) => Some(SkillSource::Git(git.to_string())),
+        (None, Some(git), None) => decode_address(git).map(SkillSource::Git),
         (None, None, Some(inner)) => Some(SkillSource::Crate { path: Some(inner.to_string()) }),
         (None, None, None) => None,
         _ => {

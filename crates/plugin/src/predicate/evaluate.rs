@@ -82,6 +82,13 @@ impl Gate {
         Evaluation { holds, steps }
     }
 
+    /// The crates whose absence keeps it from holding: one of them would do. Empty if something else does. Nothing is
+    /// asked that [`holds`](Self::holds) did not ask.
+    #[must_use]
+    pub fn lacking(&self, here: Surroundings<'_>) -> Vec<&Atom> {
+        lacking_of_all(self.iter(), here)
+    }
+
     /// The crates that make it hold, each name and version once; `None` if it does not hold.
     #[must_use]
     pub fn witness(&self, here: Surroundings<'_>) -> Option<Vec<Matched>> {
@@ -141,6 +148,18 @@ impl Predicate {
                 Answer::Fails | Answer::Unanswered(_) => None,
             },
             _ => self.holds(here).then(Vec::new),
+        }
+    }
+
+    /// See [`Gate::lacking`]; only asked about what does not hold.
+    fn lacking(&self, here: Surroundings<'_>) -> Vec<&Atom> {
+        match self {
+            Self::DependsOn(atom) => vec![atom],
+            Self::Any(inner) => {
+                inner.iter().flat_map(|predicate| predicate.lacking(here)).collect()
+            }
+            Self::All(inner) => lacking_of_all(inner, here),
+            _ => Vec::new(),
         }
     }
 
@@ -215,6 +234,15 @@ impl Predicate {
         steps.insert(at, Step { condition, holds, because, depth });
         holds
     }
+}
+
+/// The first one that does not hold decides.
+fn lacking_of_all<'p>(
+    list: impl IntoIterator<Item = &'p Predicate>,
+    here: Surroundings<'_>,
+) -> Vec<&'p Atom> {
+    let failing = list.into_iter().find(|predicate| !predicate.holds(here));
+    failing.map(|predicate| predicate.lacking(here)).unwrap_or_default()
 }
 
 fn witness_all<'p>(

@@ -42,6 +42,22 @@ fn a_skill_has_a_name_and_a_description() {
 }
 
 #[test]
+fn a_name_that_leads_elsewhere_as_a_directory_is_refused() {
+    for name in ["../../x", "/etc", "a/b", "'a\\b'", ".", "..", ".hidden", "\"a\\u0007b\""] {
+        let (header, findings) = read(&format!("---\nname: {name}\ndescription: d\n---\n"));
+        assert_eq!(header, None, "{name}");
+        let [only] = &findings[..] else { panic!("{name}: {findings:?}") };
+        assert!(
+            only.starts_with("2 `") && only.ends_with("cannot be the name of a skill"),
+            "{only}"
+        );
+    }
+    for name in ["async-pitfalls", "Async pitfalls", "a.b", "tokio_1"] {
+        assert_eq!(good(&format!("---\nname: {name}\ndescription: d\n---\n")).name, name);
+    }
+}
+
+#[test]
 fn fences_may_follow_blank_lines_and_end_with_blanks_or_at_the_end_of_the_file() {
     let header =
         SkillHeader { name: "n".to_owned(), description: "d".to_owned(), gate: Gate::open() };
@@ -154,6 +170,22 @@ fn name_and_description_are_required_texts() {
     ] {
         check_errors(&format!("---\n{header}\n---\n"), errors);
     }
+}
+
+#[test]
+fn a_skill_of_the_workspace_itself_need_not_say_anything() {
+    let own = |text: &str| {
+        let (header, findings) = parse_own_skill("s/SKILL.md".into(), text, "dir");
+        (header.map(|header| (header.name, header.description)), findings.len())
+    };
+    let said = |name: &str, description: &str| Some((name.to_owned(), description.to_owned()));
+    assert_eq!(own("just a text"), (said("dir", ""), 0));
+    assert_eq!(own("---\nlicense: MIT\n---\n"), (said("dir", ""), 0));
+    assert_eq!(own("---\nname: n\n---\n"), (said("n", ""), 0));
+    assert_eq!(own("---\ndescription: d\n---\n"), (said("dir", "d"), 0));
+    // What it says must be right.
+    assert_eq!(own("---\nname: 7\n---\n"), (None, 1));
+    assert_eq!(own("---\ncrates: a/b\n---\n"), (None, 1));
 }
 
 #[test]

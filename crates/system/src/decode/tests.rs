@@ -233,3 +233,14 @@ fn entries_come_with_their_keys_and_places() {
     });
     assert_eq!(found, ["3:1-5 seen", "2:1-1 seen"]);
 }
+
+#[test]
+fn a_file_that_is_wrong_a_thousand_times_says_so_a_hundred_times() {
+    let keys: String = (0..1000).map(|number| format!("k{number} = 1\n")).collect();
+    let document = Document::parse("f".into(), &keys).unwrap();
+    document.root().warn_unknown();
+    assert!(!document.is_sound(), "what is left out may be an error");
+    let findings = document.into_findings();
+    assert_eq!(findings.len(), 100);
+    assert_eq!(findings[99].message, "there is more that is wrong, which is left out");
+}

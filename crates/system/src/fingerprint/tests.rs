@@ -51,6 +51,22 @@ fn an_old_unchanged_file_is_not_read_again() {
     assert_eq!(inputs.finish().check(), Freshness::Fresh);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_rewrite_of_an_old_file_with_the_same_time_and_size_is_noticed_too() {
+    let scratch = Scratch::new();
+    let file = scratch.write("Cargo.lock", "one");
+    age(&file);
+    let mut inputs = Inputs::new();
+    inputs.read(&file).unwrap();
+    let fingerprint = inputs.finish();
+    assert_eq!(fingerprint.check(), Freshness::Fresh);
+    // File systems note changes in steps of a few milliseconds.
+    std::thread::sleep(Duration::from_millis(20));
+    same_time(&file, "two");
+    assert_eq!(fingerprint.check(), Freshness::Stale);
+}
+
 #[test]
 fn a_file_from_the_future_is_always_compared_by_content() {
     let scratch = Scratch::new();
@@ -122,6 +138,31 @@ fn existence_does_not_weaken_a_content_observation() {
     let fingerprint = inputs.finish();
     fs_err::write(&file, "other").unwrap();
     assert_eq!(fingerprint.check(), Freshness::Stale);
+}
+
+#[test]
+fn what_changes_between_two_looks_is_stale_from_the_start() {
+    let scratch = Scratch::new();
+    let file = scratch.write("d/a", "one");
+    let absent = scratch.path("b");
+    let look = |change: &dyn Fn()| {
+        let mut inputs = Inputs::new();
+        inputs.exists(&file);
+        inputs.read(&file).unwrap();
+        inputs.list(&scratch.path("d")).unwrap();
+        inputs.read(&absent).unwrap();
+        change();
+        let mut again = Inputs::new();
+        again.read(&file).unwrap();
+        again.list(&scratch.path("d")).unwrap();
+        inputs.read(&absent).unwrap();
+        inputs.include(again);
+        inputs.finish().check()
+    };
+    assert_eq!(look(&|| {}), Freshness::FreshAfterReading);
+    assert_eq!(look(&|| drop(scratch.write("d/a", "two"))), Freshness::Stale);
+    assert_eq!(look(&|| drop(scratch.write("d/c", ""))), Freshness::Stale);
+    assert_eq!(look(&|| drop(scratch.write("b", ""))), Freshness::Stale);
 }
 
 #[test]

@@ -21,10 +21,13 @@ const FILES: &[(&str, &str)] = sample! {
     "orders/Cargo.toml" => "orders/Cargo.toml.sample",
     "orders/Cargo.lock" => "orders/Cargo.lock.sample",
     "orders/schema.sql" => "orders/schema.sql",
+    "orders/.mcp.json" => "orders/mcp.json.sample",
     "orders/api/Cargo.toml" => "orders/api/Cargo.toml.sample",
     "orders/store/Cargo.toml" => "orders/store/Cargo.toml.sample",
     "crates/tinysql/Cargo.toml" => "crates/tinysql/Cargo.toml.sample",
     "registry/tinysql-tools/SYMPOSIUM.toml" => "registry/tinysql-tools/SYMPOSIUM.toml",
+    "registry/tinysql-tools/skills/tinysql-queries/SKILL.md" =>
+        "registry/tinysql-tools/skills/tinysql-queries/SKILL.md",
     "registry/graphite-tools/SYMPOSIUM.toml" => "registry/graphite-tools/SYMPOSIUM.toml",
     "tool/Cargo.toml" => "tool/Cargo.toml.sample",
     "tool/src/main.rs" => "tool/main.rs.sample",
@@ -34,8 +37,11 @@ const FILES: &[(&str, &str)] = sample! {
 const EMPTY: &[&str] =
     &["orders/api/src/lib.rs", "orders/store/src/lib.rs", "crates/tinysql/src/lib.rs"];
 
-/// The home of the tour knows one registry and nothing else.
-const CONFIG: &str = r#"[defaults]
+/// The home of the tour knows one registry and two hosts, and keeps to the workspace.
+const CONFIG: &str = r#"hosts = ["claude", "codex"]
+hook-scope = "project"
+
+[defaults]
 symposium-recommendations = false
 user-plugins = false
 
@@ -64,7 +70,9 @@ pub(super) fn commit_tool(root: &Utf8Path) -> Result<(), Failure> {
     let plain = ["-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"];
     for args in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "sql-tables 1.0.0"]] {
         let call = Call::new("git").args(identity).args(plain).args(args.iter().copied());
-        let done = call.cwd(root.join("tool")).capture().map_err(|error| no_git(&error))?;
+        let done = call.cwd(root.join("tool")).capture();
+        Failure::if_interrupted()?;
+        let done = done.map_err(|error| no_git(&error))?;
         if !done.status.success() {
             let message = format!("`git {}` ended with {}", args[0], ending(done.status));
             return Err(Failure::new(ErrorKind::Failure, message).details(done.said()));

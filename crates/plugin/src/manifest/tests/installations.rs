@@ -76,7 +76,7 @@ fn one_mistake_in_a_source_is_one_error() {
     );
     error("source = \"cargo\"", "`crate` is missing in [[installations]]");
     error(
-        "source = \"cargo\"\nversion = \"1.0.0\"\ngit = \"x\"\nglobal = true",
+        "source = \"cargo\"\nversion = \"1.0.0\"\ngit = \"https://x\"\nglobal = true",
         "`crate` is missing in [[installations]]",
     );
     error(
@@ -90,9 +90,23 @@ fn one_mistake_in_a_source_is_one_error() {
         "unknown key `url` in [[installations]]",
     );
     error(
-        "source = \"github\"\nurl = \"x\"\ncrate = \"t\"",
+        "source = \"github\"\nurl = \"https://x\"\ncrate = \"t\"",
         "unknown key `crate` in [[installations]]",
     );
+    for (key, source) in [("url", "github"), ("git", "cargo\"\nexecutable = \"t\"\ncrate = \"t")] {
+        for address in ["owner/repo", "not an address", "ext::sh", "--upload-pack=x"] {
+            error(
+                &format!("source = \"{source}\"\n{key} = \"{address}\""),
+                &format!("`{address}` is not an address that git can fetch from"),
+            );
+        }
+    }
+    for name in ["a b", "a/../b", "tool@1.0.0", "--config=x"] {
+        error(
+            &format!("source = \"cargo\"\ncrate = \"{name}\""),
+            &format!("`{name}` is not a crate name: only letters, digits, `-` and `_`"),
+        );
+    }
     error("crate = \"tool\"", "`crate` means nothing without a `source`");
 }
 

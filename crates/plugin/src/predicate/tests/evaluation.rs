@@ -263,3 +263,27 @@ fn a_gate_knows_what_it_talks_about() {
         assert_eq!(named, crates, "{gate}");
     }
 }
+
+#[test]
+fn what_is_lacking_are_the_crates_that_would_help() {
+    let (workspace, world) = (workspace(&[("serde", "1.0.0")]), World::default());
+    for (predicates, expected) in [
+        (&["crate(tokio)"][..], "tokio"),
+        (&["crate(serde>=2)"], "serde>=2"),
+        (&["any(crate(tokio), crate(axum), env(X))"], "tokio axum"),
+        (&["all(crate(serde), crate(axum), crate(tokio))"], "axum"),
+        (&["crate(serde)", "crate(tokio)"], "tokio"),
+        // Here crates are not what is lacking.
+        (&["crate(serde)", "env(X)"], ""),
+        (&["env(X)", "crate(tokio)"], ""),
+        (&["not(crate(serde))"], ""),
+        (&["all(not(crate(serde)), crate(tokio))"], ""),
+        (&["crate(serde)"], ""),
+        (&[], ""),
+    ] {
+        let gate = gate(predicates);
+        let lacking = gate.lacking(here(Some(&workspace), &world));
+        let lacking: Vec<String> = lacking.iter().map(ToString::to_string).collect();
+        assert_eq!(lacking.join(" "), expected, "{predicates:?}");
+    }
+}

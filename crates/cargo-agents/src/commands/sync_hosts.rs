@@ -1,0 +1,230 @@
+//! `cargo agents sync`, `cargo agents diff` and `cargo agents uninstall`
+
+use std::process::ExitCode;
+
+use agents_plugin::probes::Acquire;
+use agents_sync::{Action, Change, Edited, Note, Places, Plan, preview, sync, uninstall};
+use agents_system::{explain::ErrorKind, finding::Finding};
+use serde::Serialize;
+use similar::TextDiff;
+
+use super::wanted;
+use crate::{
+    failure::{Failure, FindingView},
+    here::{BrokenWorkspace, Here, visit},
+    output::Output,
+    settings::Settings,
+};
+
+/// What `sync` does with its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Apply,
+    /// Only say what would be done.
+    DryRun,
+    /// Only say whether something would be done.
+    Check,
+    /// Show every line that would change.
+    Diff,
+}
+
+/// `cargo agents sync --json`, `… diff --json` and `… uninstall --json`
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct SyncHostsDocument {
+    /// Whether the changes were made
+    applied: bool,
+    changes: Vec<ChangeView>,
+    /// How many things are as they should be
+    unchanged: usize,
+    findings: Vec<FindingView>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ChangeView {
+    /// `skill` or `mcp`
+    kind: &'static str,
+    name: String,
+    /// `new`, `updated` or `removed`
+    action: &'static str,
+    /// Where it comes from, in words
+    from: String,
+    hosts: Vec<String>,
+    /// The directory or the file
+    place: String,
+    /// The change of a file as a unified diff
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+}
+
+pub(crate) fn run(
+    settings: &Settings,
+    output: &Output,
+    mode: Mode,
+    edited: Edited,
+) -> Result<ExitCode, Failure> {
+    let (all, mut findings) = wanted::all_hosts(settings)?;
+    let acquire = if mode == Mode::Apply { Acquire::IfMissing } else { Acquire::Never };
+    visit(settings, acquire, BrokenWorkspace::Fails, |here, _| {
+        let root = root_of(here)?;
+        let hosts = wanted::configured(here.registries.config, &all, &mut findings);
+        let home = wanted::home()?;
+        let roots = wanted::roots(&home, Some(root));
+        let (desired, said) = wanted::desired(here, &hosts, &roots);
+        findings.extend(here.findings.iter().chain(&here.set.findings).cloned().chain(said));
+        if hosts.is_empty() {
+            findings.push(
+                Finding::warning("no coding agent is configured, so nothing is brought anywhere")
+                    .hint("`cargo agents init` configures those that are installed"),
+            );
+        }
+        let places = Places::below(&settings.dirs.state);
+        settings.progress.begin("Bringing hosts up to date");
+        let plan = match mode {
+            Mode::Apply => {
+                let applied = sync(&places, &desired, root, edited, &settings.progress)?;
+                findings.extend(applied.failed);
+                applied.plan
+            }
+            Mode::DryRun | Mode::Check | Mode::Diff => preview(&places, &desired, root, edited)?,
+        };
+        settings.progress.end();
+        findings.extend(plan.findings.iter().cloned());
+        report(&plan, &findings, mode, output)?;
+        let drift = mode == Mode::Check && !plan.is_empty();
+        let failed =
+            findings.iter().any(|it| it.severity == agents_system::finding::Severity::Error);
+        Ok(if drift || failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    })
+}
+
+/// Takes back everything.
+pub(crate) fn remove_all(
+    settings: &Settings,
+    output: &Output,
+    edited: Edited,
+) -> Result<ExitCode, Failure> {
+    let places = Places::below(&settings.dirs.state);
+    let applied = uninstall(&places, edited, &settings.progress)?;
+    let (mut failed, mut changes, mut findings) = (false, Vec::new(), Vec::new());
+    for done in applied {
+        failed |= !done.failed.is_empty();
+        findings.extend(done.failed);
+        findings.extend(done.plan.findings);
+        changes.extend(done.plan.changes);
+    }
+    let plan = Plan { changes, ..Plan::default() };
+    report(&plan, &findings, Mode::Apply, output)?;
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn root_of<'h>(here: &'h Here<'_>) -> Result<&'h camino::Utf8Path, Failure> {
+    let workspace = here.workspace.as_ref();
+    workspace.map(|workspace| workspace.root.as_path()).ok_or_else(|| {
+        Failure::new(ErrorKind::Usage, "this is not a Rust workspace")
+            .hint("run it in a directory with a `Cargo.toml`, or below one")
+    })
+}
+
+fn report(plan: &Plan, findings: &[Finding], mode: Mode, output: &Output) -> Result<(), Failure> {
+    let views: Vec<ChangeView> = plan.changes.iter().flat_map(view).collect();
+    if output.is_json() {
+        return output.document(&SyncHostsDocument {
+            applied: mode == Mode::Apply,
+            changes: views,
+            unchanged: plan.unchanged,
+            findings: findings.iter().map(FindingView::from).collect(),
+        });
+    }
+    if mode == Mode::Diff {
+        for diff in plan.changes.iter().filter_map(diff) {
+            output.text(diff)?;
+        }
+    }
+    let rows = joined(&views);
+    let width = |part: fn(&ChangeView) -> &str| {
+        views.iter().map(|it| part(it).chars().count()).max().unwrap_or(0)
+    };
+    let (from, name) = (width(|it| &it.from), width(|it| &it.name));
+    for it in &rows {
+        let hosts = if it.hosts.is_empty() { it.place.clone() } else { it.hosts.join(", ") };
+        output.line(format!(
+            "{:from$}  {:5}  {:name$}  {:8}  {hosts}",
+            it.from, it.kind, it.name, it.action
+        ))?;
+    }
+    let (done, nothing) = match mode {
+        Mode::Apply => ("", "Nothing to do"),
+        Mode::DryRun | Mode::Check | Mode::Diff => {
+            (" Nothing was written.", "Nothing would change")
+        }
+    };
+    output.line(match views.len() {
+        0 => format!("{nothing}, {} unchanged.", plan.unchanged),
+        1 => format!("1 change, {} unchanged.{done}", plan.unchanged),
+        count => format!("{count} changes, {} unchanged.{done}", plan.unchanged),
+    })?;
+    output.flush()?;
+    output.findings(findings);
+    Ok(())
+}
+
+/// One row for what several hosts get.
+fn joined(views: &[ChangeView]) -> Vec<ChangeView> {
+    let mut rows: Vec<ChangeView> = Vec::new();
+    for view in views {
+        let same = |row: &&mut ChangeView| {
+            (&row.from, row.kind, &row.name, row.action)
+                == (&view.from, view.kind, &view.name, view.action)
+        };
+        match rows.iter_mut().find(same) {
+            Some(row) => row.hosts.extend(view.hosts.iter().cloned()),
+            None => rows.push(view.clone()),
+        }
+    }
+    for row in &mut rows {
+        row.hosts.sort();
+        row.hosts.dedup();
+    }
+    rows
+}
+
+fn view(change: &Change) -> Vec<ChangeView> {
+    match change {
+        Change::Skill { slot, action, from, hosts, .. } => vec![ChangeView {
+            kind: "skill",
+            name: slot.file_name().unwrap_or_default().to_owned(),
+            action: action.word(),
+            from: from.clone(),
+            hosts: hosts.iter().map(ToString::to_string).collect(),
+            place: slot.to_string(),
+            diff: None,
+        }],
+        Change::File { file, notes, .. } => {
+            let one = |note: &Note| ChangeView {
+                kind: "mcp",
+                name: note.name.clone(),
+                action: note.action.word(),
+                from: note.from.clone(),
+                hosts: note.host.iter().map(ToString::to_string).collect(),
+                place: file.to_string(),
+                diff: diff(change),
+            };
+            notes.iter().map(one).collect()
+        }
+    }
+}
+
+/// The change of a file, with three lines around every part.
+fn diff(change: &Change) -> Option<String> {
+    let Change::File { file, before, after, .. } = change else { return None };
+    let (old, new) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
+    let names = match change.action() {
+        Action::New => ("/dev/null", file.as_str()),
+        Action::Removed => (file.as_str(), "/dev/null"),
+        Action::Updated => (file.as_str(), file.as_str()),
+    };
+    let diff = TextDiff::from_lines(old, new);
+    Some(diff.unified_diff().context_radius(3).header(names.0, names.1).to_string())
+}

@@ -1,0 +1,85 @@
+//! What the hosts of this workspace should have: the way from configuration and active set to the desired state.
+
+use agents_host::{Host, Overrides, Roots, find, hosts};
+use agents_plugin::{
+    config::Config,
+    predicate::{Surroundings, evaluate::Asker},
+    skills::Fetch,
+};
+use agents_sync::{Desired, desired};
+use agents_system::{dirs, env, explain::ErrorKind, finding::Finding};
+use agents_workspace::Network;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::{failure::Failure, here::Here, settings::Settings};
+
+/// The file with the user's changes to the descriptions of hosts.
+const OVERRIDES: &str = "hosts.toml";
+
+/// All hosts that there are, with the user's changes.
+pub(super) fn all_hosts(settings: &Settings) -> Result<(Vec<Host>, Vec<Finding>), Failure> {
+    let file = settings.dirs.config.join(OVERRIDES);
+    match fs_err::read_to_string(&file) {
+        Ok(text) => Ok(hosts(Some(Overrides { file: &file, text: &text }))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(hosts(None)),
+        Err(error) => Err(Failure::new(ErrorKind::Usage, error.to_string())),
+    }
+}
+
+/// The configured ones. A name that nobody knows is a finding, not the end.
+pub(super) fn configured<'h>(
+    config: &Config,
+    all: &'h [Host],
+    findings: &mut Vec<Finding>,
+) -> Vec<&'h Host> {
+    let mut chosen: Vec<&Host> = Vec::new();
+    for name in &config.hosts {
+        match find(all, name) {
+            Ok(host) if chosen.iter().any(|known| known.id == host.id) => {}
+            Ok(host) => chosen.push(host),
+            Err(unknown) => findings.push(unknown.finding()),
+        }
+    }
+    chosen
+}
+
+/// The user's home directory, which most hosts keep their files in.
+pub(super) fn home() -> Result<Utf8PathBuf, Failure> {
+    Ok(dirs::home()?)
+}
+
+/// Where the files of hosts begin.
+pub(super) fn roots<'a>(home: &'a Utf8Path, workspace: Option<&'a Utf8Path>) -> Roots<'a> {
+    Roots { home, workspace, env: &env::named_by_host }
+}
+
+/// The desired state of the workspace, and what there is to say about it.
+pub(super) fn desired(
+    here: &Here<'_>,
+    hosts: &[&Host],
+    roots: &Roots<'_>,
+) -> (Desired, Vec<Finding>) {
+    let (mut desired, mut findings) = (Desired::default(), Vec::new());
+    if hosts.is_empty() {
+        return (desired, findings);
+    }
+    let settings = here.settings;
+    let fetch = match settings.cargo.network() {
+        Network::Allowed => Fetch::IfMissing,
+        Network::Offline => Fetch::Never,
+    };
+    let config = here.registries.config;
+    let workspace = here.workspace.as_ref();
+    let found = here.registries.skills(&here.set, workspace, &settings.cwd, fetch);
+    findings.extend(found.findings);
+    findings.extend(desired::add_skills(&mut desired, &found.skills, hosts, roots));
+    let (probes, _) = here.probes();
+    let surroundings = Surroundings { workspace, probes: &probes, asker: Asker::Other };
+    for (plugin, server, because) in here.set.mcp_servers(surroundings) {
+        let from = desired::from(&because, plugin.name.as_str());
+        let said =
+            desired::add_server(&mut desired, &server, &from, hosts, config.registration, roots);
+        findings.extend(said);
+    }
+    (desired, findings)
+}

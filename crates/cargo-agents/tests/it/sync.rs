@@ -1,0 +1,296 @@
+//! `cargo agents sync`: skills and MCP servers into hosts' own files, and back out again.
+
+use std::collections::BTreeMap;
+
+use agents_testkit::scratch;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::world::{Run, World};
+
+/// A world with two hosts and a plugin for `serde` that brings a skill and an MCP server.
+struct Synced {
+    world: World,
+}
+
+const SKILL: &str = "---\nname: serde-derive\ndescription: Use when deriving\n---\nDerive.\n";
+
+impl Synced {
+    fn new() -> Self {
+        let world = World::new();
+        world.config("# mine\nhosts = [\"claude\", \"codex\"]\nhook-scope = \"project\"\n\n[defaults]\nsymposium-recommendations = false\n");
+        let synced = Self { world };
+        synced.plugin("crates = [\"serde\"]");
+        synced.skill(SKILL);
+        synced
+    }
+
+    fn plugin(&self, gate: &str) {
+        self.world.plugin(
+            "serde",
+            &format!(
+                "name = \"serde-tools\"\n{gate}\n[[skills]]\nsource.path = \"skills\"\n[[mcp_servers]]\nname = \"explain\"\ncommand = \"explain\"\nargs = [\"--stdio\"]\n"
+            ),
+        );
+    }
+
+    fn skill(&self, text: &str) {
+        let file = self.world.home().join("plugins/serde/skills/serde-derive/SKILL.md");
+        scratch::write(&file, text);
+    }
+
+    fn user(&self) -> Utf8PathBuf {
+        self.world.sample.scratch().path("user")
+    }
+
+    fn root(&self) -> Utf8PathBuf {
+        self.world.sample.root()
+    }
+
+    fn run(&self, args: &[&str]) -> Run {
+        let mut command = self.world.command(args);
+        std::fs::create_dir_all(self.user()).unwrap();
+        command.env("HOME", self.user());
+        for variable in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "COPILOT_HOME"] {
+            command.env_remove(variable);
+        }
+        Run::from(command.output().unwrap())
+    }
+
+    fn ok(&self, args: &[&str]) -> String {
+        let run = self.run(args);
+        assert_eq!(run.code, Some(0), "{args:?}: {run:?}");
+        run.stdout
+    }
+
+    fn read(&self, relative: &str) -> String {
+        std::fs::read_to_string(self.root().join(relative))
+            .unwrap_or_else(|error| panic!("{relative}: {error}"))
+    }
+}
+
+/// Every file below a directory with its bytes, without what belongs to cargo and git.
+fn tree(dir: &Utf8Path) -> BTreeMap<Utf8PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut waiting = vec![dir.to_owned()];
+    while let Some(next) = waiting.pop() {
+        for entry in next.read_dir_utf8().into_iter().flatten().flatten() {
+            let path = entry.into_path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else {
+                found.insert(
+                    path.strip_prefix(dir).unwrap().to_owned(),
+                    std::fs::read(&path).unwrap(),
+                );
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_skill_arrives_in_every_hosts_directory_marked_and_ignored_by_git() {
+    let synced = Synced::new();
+    let said = synced.ok(&["sync"]);
+    for dir in [".claude/skills", ".agents/skills"] {
+        assert_eq!(synced.read(&format!("{dir}/serde-derive/SKILL.md")), SKILL);
+        assert_eq!(synced.read(&format!("{dir}/serde-derive/.gitignore")), "*\n");
+        assert!(synced.root().join(dir).join("serde-derive/.symposium").exists());
+        assert!(!synced.root().join(dir).join(".gitignore").exists(), "never in the parent");
+    }
+    assert!(said.contains("skill  serde-derive"), "{said}");
+}
+
+#[test]
+fn an_mcp_server_arrives_in_the_hosts_own_shape() {
+    let synced = Synced::new();
+    synced.ok(&["sync"]);
+    let claude: serde_json::Value = serde_json::from_str(&synced.read(".mcp.json")).unwrap();
+    assert_eq!(claude["mcpServers"]["explain"]["command"], "explain");
+    assert_eq!(claude["mcpServers"]["explain"]["args"][0], "--stdio");
+    let codex = synced.read(".codex/config.toml");
+    assert!(codex.contains("[mcp_servers.explain]"), "{codex}");
+}
+
+#[test]
+fn a_second_sync_changes_no_byte_and_says_so() {
+    let synced = Synced::new();
+    synced.ok(&["sync"]);
+    let before = (tree(&synced.root()), tree(&synced.user()));
+    let said = synced.ok(&["sync"]);
+    assert!(said.starts_with("Nothing to do"), "{said}");
+    assert_eq!((tree(&synced.root()), tree(&synced.user())), before);
+}
+
+#[test]
+fn a_dry_run_a_check_and_a_diff_write_nothing_and_the_check_fails_on_drift() {
+    let synced = Synced::new();
+    let before = tree(&synced.root());
+    assert!(synced.ok(&["sync", "--dry-run"]).contains("Nothing was written."));
+    assert_eq!(synced.run(&["sync", "--check"]).code, Some(1));
+    let diff = synced.ok(&["diff"]);
+    assert!(diff.contains("+[mcp_servers.explain]"), "{diff}");
+    assert_eq!(tree(&synced.root()), before);
+    assert!(!synced.world.home().join("state").exists());
+    synced.ok(&["sync"]);
+    assert_eq!(synced.run(&["sync", "--check"]).code, Some(0));
+}
+
+#[test]
+fn what_no_longer_applies_is_taken_back() {
+    let synced = Synced::new();
+    let before = tree(&synced.root());
+    synced.ok(&["sync"]);
+    synced.plugin("crates = [\"absent\"]");
+    let said = synced.ok(&["sync"]);
+    assert!(said.contains("removed"), "{said}");
+    assert_eq!(tree(&synced.root()), before);
+}
+
+#[test]
+fn a_host_that_is_removed_loses_what_it_had_and_the_other_keeps_it() {
+    let synced = Synced::new();
+    synced.ok(&["sync"]);
+    synced.ok(&["init", "--remove-agent", "claude"]);
+    synced.ok(&["sync"]);
+    assert!(!synced.root().join(".claude/skills/serde-derive").exists());
+    assert!(!synced.root().join(".mcp.json").exists());
+    assert_eq!(synced.read(".agents/skills/serde-derive/SKILL.md"), SKILL);
+}
+
+#[test]
+fn uninstall_leaves_everything_byte_for_byte_as_it_was() {
+    let synced = Synced::new();
+    let settings = "{\n  // my servers, do not touch\n  \"mcpServers\": {\n    \"mine\": { \"command\": \"x\" }, // keep\n  },\n}\n";
+    synced.world.sample.write(".mcp.json", settings);
+    synced.world.sample.write(".codex/config.toml", "# comment\r\nmodel = \"m\"\r\n");
+    let before = tree(&synced.root());
+    synced.ok(&["sync"]);
+    assert!(synced.read(".mcp.json").contains("// my servers, do not touch"));
+    assert!(synced.read(".mcp.json").contains("explain"));
+    synced.ok(&["uninstall"]);
+    assert_eq!(tree(&synced.root()), before);
+}
+
+#[test]
+fn a_file_that_cannot_be_understood_is_left_alone_and_reported() {
+    let synced = Synced::new();
+    let broken = "{ \"mcpServers\": { ";
+    synced.world.sample.write(".mcp.json", broken);
+    let run = synced.run(&["sync"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("left alone") && run.stderr.contains(".mcp.json"), "{run:?}");
+    assert_eq!(synced.read(".mcp.json"), broken);
+    assert!(synced.read(".codex/config.toml").contains("explain"), "the other host is served");
+}
+
+#[test]
+fn an_entry_or_a_directory_of_the_users_own_is_never_taken_over() {
+    let synced = Synced::new();
+    let own = "{ \"mcpServers\": { \"explain\": { \"command\": \"mine\" } } }";
+    synced.world.sample.write(".mcp.json", own);
+    synced.world.sample.write(".claude/skills/serde-derive/SKILL.md", "mine");
+    let run = synced.run(&["sync"]);
+    assert!(run.stderr.contains("not ours"), "{run:?}");
+    assert_eq!(synced.read(".mcp.json"), own);
+    assert_eq!(synced.read(".claude/skills/serde-derive/SKILL.md"), "mine");
+    // The skill arrives beside it, under its longer name.
+    let beside = tree(&synced.root().join(".claude/skills"));
+    assert!(beside.keys().any(|path| path.as_str().starts_with("serde-derive-")), "{beside:?}");
+}
+
+#[test]
+fn an_edit_of_ours_by_the_user_is_kept_until_they_say_otherwise() {
+    let synced = Synced::new();
+    synced.ok(&["sync"]);
+    synced.world.sample.write(".claude/skills/serde-derive/SKILL.md", "edited");
+    synced.skill(&SKILL.replace("Derive.", "Derive more."));
+    let run = synced.run(&["sync"]);
+    assert!(run.stderr.contains("was edited after it was installed"), "{run:?}");
+    assert_eq!(synced.read(".claude/skills/serde-derive/SKILL.md"), "edited");
+    assert!(synced.read(".agents/skills/serde-derive/SKILL.md").contains("Derive more."));
+    synced.ok(&["sync", "--overwrite"]);
+    assert!(synced.read(".claude/skills/serde-derive/SKILL.md").contains("Derive more."));
+}
+
+#[test]
+fn two_skills_of_one_name_get_their_origins_and_the_last_one_gets_the_plain_name_back() {
+    let synced = Synced::new();
+    synced
+        .world
+        .plugin("other", "name = \"other\"\ncrates = [\"*\"]\n[[skills]]\nsource.path = \".\"\n");
+    let second = synced.world.home().join("plugins/other/SKILL.md");
+    scratch::write(&second, SKILL.replace("Derive.", "Other."));
+    synced.ok(&["sync"]);
+    let names = || -> Vec<String> {
+        let dir = synced.root().join(".claude/skills");
+        let entries = dir.read_dir_utf8().unwrap().flatten();
+        entries.map(|entry| entry.file_name().to_owned()).collect()
+    };
+    assert_eq!(names().len(), 2, "{:?}", names());
+    assert!(names().iter().all(|name| name.starts_with("serde-derive-")), "{:?}", names());
+    std::fs::remove_dir_all(second.parent().unwrap()).unwrap();
+    synced.ok(&["sync"]);
+    assert_eq!(names(), ["serde-derive"]);
+}
+
+#[test]
+fn init_edits_the_configuration_and_keeps_its_comments() {
+    let synced = Synced::new();
+    synced.ok(&[
+        "init",
+        "--add-agent",
+        "kiro",
+        "--remove-agent",
+        "codex",
+        "--hook-scope",
+        "global",
+    ]);
+    let config = std::fs::read_to_string(synced.world.home().join("config.toml")).unwrap();
+    assert!(config.contains("# mine"), "{config}");
+    let run = synced.run(&["--json", "host", "list"]);
+    let hosts: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let configured: Vec<&str> = hosts["hosts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|host| host["configured"] == true)
+        .map(|host| host["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(configured, ["claude", "kiro"]);
+    let unknown = synced.run(&["init", "--add-agent", "cluade"]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.stderr.contains("claude"), "{unknown:?}");
+}
+
+#[test]
+fn an_unknown_host_in_the_configuration_is_a_finding_and_not_the_end() {
+    let synced = Synced::new();
+    let file = synced.world.home().join("config.toml");
+    scratch::write(
+        &file,
+        "hosts = [\"claude\", \"nonsense\"]\nhook-scope = \"project\"\n[defaults]\nsymposium-recommendations = false\n",
+    );
+    let run = synced.run(&["sync"]);
+    assert!(run.stderr.contains("nonsense"), "{run:?}");
+    assert!(synced.root().join(".claude/skills/serde-derive").exists());
+}
+
+#[test]
+fn syncs_at_once_serialise_and_all_succeed() {
+    let synced = Synced::new();
+    std::fs::create_dir_all(synced.user()).unwrap();
+    let running: Vec<_> = (0..4)
+        .map(|_| {
+            let mut command = synced.world.command(&["sync"]);
+            command.env("HOME", synced.user());
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+            command.spawn().unwrap()
+        })
+        .collect();
+    for child in running {
+        let run = Run::from(child.wait_with_output().unwrap());
+        assert_eq!(run.code, Some(0), "{run:?}");
+    }
+    assert_eq!(synced.run(&["sync", "--check"]).code, Some(0));
+}

@@ -1,0 +1,341 @@
+use insta::assert_snapshot;
+
+use super::*;
+use crate::{
+    host::TimeUnit,
+    testing::{built_in, pick},
+};
+
+fn shown(name: &str, events: &[Event]) -> String {
+    let hosts = built_in();
+    let host = pick(&hosts, &[name])[0];
+    let lines = registrations(host, events).into_iter().map(|it| {
+        let value = match it.owned {
+            Owned::WholeFile | Owned::Key => serde_json::to_string_pretty(&it.value).unwrap(),
+            _ => it.value.to_string(),
+        };
+        format!("{:?} {}\n{value}\n", it.owned, it.at.join("."))
+    });
+    lines.collect()
+}
+
+/// One event about a tool and one that is not.
+const TWO: &[Event] = &[Event::PreToolUse, Event::UserPromptSubmit];
+
+#[test]
+fn claude() {
+    assert_snapshot!(shown("claude", &Event::ALL), @r#"
+    ListItem hooks.PreToolUse
+    {"matcher":"*","hooks":[{"type":"command","command":"cargo-agents hook claude pre-tool-use","timeout":30}]}
+    ListItem hooks.PostToolUse
+    {"matcher":"*","hooks":[{"type":"command","command":"cargo-agents hook claude post-tool-use","timeout":30}]}
+    ListItem hooks.PostToolUseFailure
+    {"matcher":"*","hooks":[{"type":"command","command":"cargo-agents hook claude post-tool-use-failure","timeout":30}]}
+    ListItem hooks.UserPromptSubmit
+    {"hooks":[{"type":"command","command":"cargo-agents hook claude user-prompt-submit","timeout":30}]}
+    ListItem hooks.SessionStart
+    {"hooks":[{"type":"command","command":"cargo-agents hook claude session-start","timeout":30}]}
+    ListItem hooks.SessionEnd
+    {"hooks":[{"type":"command","command":"cargo-agents hook claude session-end","timeout":30}]}
+    ListItem hooks.Stop
+    {"hooks":[{"type":"command","command":"cargo-agents hook claude stop","timeout":30}]}
+    ListItem hooks.SubagentStart
+    {"hooks":[{"type":"command","command":"cargo-agents hook claude subagent-start","timeout":30}]}
+    ListItem hooks.SubagentStop
+    {"hooks":[{"type":"command","command":"cargo-agents hook claude subagent-stop","timeout":30}]}
+    ListItem hooks.PermissionRequest
+    {"matcher":"*","hooks":[{"type":"command","command":"cargo-agents hook claude permission-request","timeout":30}]}
+    ListItem hooks.PreCompact
+    {"hooks":[{"type":"command","command":"cargo-agents hook claude pre-compact","timeout":30}]}
+    ListItem hooks.Notification
+    {"hooks":[{"type":"command","command":"cargo-agents hook claude notification","timeout":30}]}
+    "#);
+}
+
+#[test]
+fn codex() {
+    assert_snapshot!(shown("codex", &Event::ALL), @r#"
+    ListItem hooks.PreToolUse
+    {"matcher":"","hooks":[{"type":"command","command":"cargo-agents hook codex pre-tool-use","timeout":10}]}
+    ListItem hooks.PostToolUse
+    {"matcher":"","hooks":[{"type":"command","command":"cargo-agents hook codex post-tool-use","timeout":10}]}
+    ListItem hooks.UserPromptSubmit
+    {"hooks":[{"type":"command","command":"cargo-agents hook codex user-prompt-submit","timeout":10}]}
+    ListItem hooks.SessionStart
+    {"hooks":[{"type":"command","command":"cargo-agents hook codex session-start","timeout":10}]}
+    ListItem hooks.SessionEnd
+    {"hooks":[{"type":"command","command":"cargo-agents hook codex session-end","timeout":10}]}
+    ListItem hooks.Stop
+    {"hooks":[{"type":"command","command":"cargo-agents hook codex stop","timeout":10}]}
+    ListItem hooks.SubagentStart
+    {"hooks":[{"type":"command","command":"cargo-agents hook codex subagent-start","timeout":10}]}
+    ListItem hooks.SubagentStop
+    {"hooks":[{"type":"command","command":"cargo-agents hook codex subagent-stop","timeout":10}]}
+    ListItem hooks.PermissionRequest
+    {"matcher":"","hooks":[{"type":"command","command":"cargo-agents hook codex permission-request","timeout":10}]}
+    ListItem hooks.PreCompact
+    {"hooks":[{"type":"command","command":"cargo-agents hook codex pre-compact","timeout":10}]}
+    "#);
+}
+
+#[test]
+fn copilot() {
+    assert_snapshot!(shown("copilot", TWO), @r#"
+    WholeFile 
+    {
+      "version": 1,
+      "hooks": {
+        "preToolUse": [
+          {
+            "type": "command",
+            "bash": "cargo-agents hook copilot pre-tool-use",
+            "powershell": "cargo-agents hook copilot pre-tool-use",
+            "timeoutSec": 10
+          }
+        ],
+        "userPromptSubmitted": [
+          {
+            "type": "command",
+            "bash": "cargo-agents hook copilot user-prompt-submit",
+            "powershell": "cargo-agents hook copilot user-prompt-submit",
+            "timeoutSec": 10
+          }
+        ]
+      }
+    }
+    "#);
+}
+
+#[test]
+fn gemini_counts_milliseconds() {
+    assert_snapshot!(shown("gemini", &Event::ALL), @r#"
+    ListItem hooks.BeforeTool
+    {"matcher":".*","hooks":[{"name":"cargo-agents","type":"command","command":"cargo-agents hook gemini pre-tool-use","timeout":10000}]}
+    ListItem hooks.AfterTool
+    {"matcher":".*","hooks":[{"name":"cargo-agents","type":"command","command":"cargo-agents hook gemini post-tool-use","timeout":10000}]}
+    ListItem hooks.BeforeAgent
+    {"hooks":[{"name":"cargo-agents","type":"command","command":"cargo-agents hook gemini user-prompt-submit","timeout":10000}]}
+    ListItem hooks.SessionStart
+    {"hooks":[{"name":"cargo-agents","type":"command","command":"cargo-agents hook gemini session-start","timeout":10000}]}
+    ListItem hooks.SessionEnd
+    {"hooks":[{"name":"cargo-agents","type":"command","command":"cargo-agents hook gemini session-end","timeout":10000}]}
+    ListItem hooks.AfterAgent
+    {"hooks":[{"name":"cargo-agents","type":"command","command":"cargo-agents hook gemini stop","timeout":10000}]}
+    ListItem hooks.PreCompress
+    {"hooks":[{"name":"cargo-agents","type":"command","command":"cargo-agents hook gemini pre-compact","timeout":10000}]}
+    ListItem hooks.Notification
+    {"hooks":[{"name":"cargo-agents","type":"command","command":"cargo-agents hook gemini notification","timeout":10000}]}
+    "#);
+}
+
+#[test]
+fn antigravity() {
+    assert_snapshot!(shown("antigravity", &Event::ALL), @r#"
+    Key cargo-agents
+    {
+      "PreToolUse": [
+        {
+          "matcher": "*",
+          "hooks": [
+            {
+              "type": "command",
+              "command": "cargo-agents hook antigravity pre-tool-use",
+              "timeout": 30
+            }
+          ]
+        }
+      ],
+      "PostToolUse": [
+        {
+          "matcher": "*",
+          "hooks": [
+            {
+              "type": "command",
+              "command": "cargo-agents hook antigravity post-tool-use",
+              "timeout": 30
+            }
+          ]
+        }
+      ],
+      "PreInvocation": [
+        {
+          "type": "command",
+          "command": "cargo-agents hook antigravity user-prompt-submit",
+          "timeout": 30
+        }
+      ],
+      "Stop": [
+        {
+          "type": "command",
+          "command": "cargo-agents hook antigravity stop",
+          "timeout": 30
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn kiro() {
+    assert_snapshot!(shown("kiro", TWO), @r#"
+    WholeFile 
+    {
+      "version": "v1",
+      "hooks": [
+        {
+          "name": "cargo-agents-pre-tool-use",
+          "trigger": "PreToolUse",
+          "action": {
+            "type": "command",
+            "command": "cargo-agents hook kiro pre-tool-use"
+          },
+          "timeout": 30,
+          "enabled": true
+        },
+        {
+          "name": "cargo-agents-user-prompt-submit",
+          "trigger": "UserPromptSubmit",
+          "action": {
+            "type": "command",
+            "command": "cargo-agents hook kiro user-prompt-submit"
+          },
+          "timeout": 30,
+          "enabled": true
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn goose() {
+    assert_snapshot!(shown("goose", TWO), @r#"
+    WholeFile 
+    {
+      "hooks": {
+        "PreToolUse": [
+          {
+            "hooks": [
+              {
+                "type": "command",
+                "command": "cargo-agents hook goose pre-tool-use",
+                "timeout": 30
+              }
+            ]
+          }
+        ],
+        "UserPromptSubmit": [
+          {
+            "hooks": [
+              {
+                "type": "command",
+                "command": "cargo-agents hook goose user-prompt-submit",
+                "timeout": 30
+              }
+            ]
+          }
+        ]
+      }
+    }
+    "#);
+}
+
+#[test]
+fn cursor() {
+    assert_snapshot!(shown("cursor", TWO), @r#"
+    Scaffold version
+    1
+    ListItem hooks.preToolUse
+    {"command":"cargo-agents hook cursor pre-tool-use","timeout":30}
+    ListItem hooks.beforeSubmitPrompt
+    {"command":"cargo-agents hook cursor user-prompt-submit","timeout":30}
+    "#);
+}
+
+#[test]
+fn qwen() {
+    assert_snapshot!(shown("qwen", TWO), @r#"
+    ListItem hooks.PreToolUse
+    {"matcher":"*","hooks":[{"type":"command","command":"cargo-agents hook qwen pre-tool-use","timeout":30}]}
+    ListItem hooks.UserPromptSubmit
+    {"hooks":[{"type":"command","command":"cargo-agents hook qwen user-prompt-submit","timeout":30}]}
+    "#);
+}
+
+#[test]
+fn factory() {
+    assert_snapshot!(shown("factory", &Event::ALL), @r#"
+    ListItem hooks.PreToolUse
+    {"matcher":"*","hooks":[{"type":"command","command":"cargo-agents hook factory pre-tool-use","timeout":30}]}
+    ListItem hooks.PostToolUse
+    {"matcher":"*","hooks":[{"type":"command","command":"cargo-agents hook factory post-tool-use","timeout":30}]}
+    ListItem hooks.UserPromptSubmit
+    {"hooks":[{"type":"command","command":"cargo-agents hook factory user-prompt-submit","timeout":30}]}
+    ListItem hooks.SessionStart
+    {"hooks":[{"type":"command","command":"cargo-agents hook factory session-start","timeout":30}]}
+    ListItem hooks.SessionEnd
+    {"hooks":[{"type":"command","command":"cargo-agents hook factory session-end","timeout":30}]}
+    ListItem hooks.Stop
+    {"hooks":[{"type":"command","command":"cargo-agents hook factory stop","timeout":30}]}
+    ListItem hooks.SubagentStop
+    {"hooks":[{"type":"command","command":"cargo-agents hook factory subagent-stop","timeout":30}]}
+    ListItem hooks.PreCompact
+    {"hooks":[{"type":"command","command":"cargo-agents hook factory pre-compact","timeout":30}]}
+    ListItem hooks.Notification
+    {"hooks":[{"type":"command","command":"cargo-agents hook factory notification","timeout":30}]}
+    "#);
+}
+
+#[test]
+fn hosts_without_hooks_get_nothing() {
+    for name in ["opencode", "amp", "zed"] {
+        assert_eq!(shown(name, &Event::ALL), "");
+    }
+}
+
+#[test]
+fn events_that_nobody_asked_for_and_events_that_the_host_lacks_are_left_out() {
+    assert_eq!(shown("claude", &[]), "");
+    assert_eq!(shown("codex", &[Event::Notification]), "");
+    assert_eq!(shown("copilot", &[]), "");
+}
+
+#[test]
+fn every_command_names_its_host_and_its_event() {
+    for host in built_in() {
+        for registration in registrations(&host, &Event::ALL) {
+            let text = registration.value.to_string();
+            let Some(hooks) = host.hooks.get() else { panic!("{} has none", host.id) };
+            let events = match registration.event {
+                Some(event) => vec![event],
+                None if registration.owned == Owned::Scaffold => vec![],
+                None => hooks.events.iter().map(|(event, _)| *event).collect(),
+            };
+            for event in events {
+                assert!(text.contains(&format!("\"{}\"", command(&host.id, event))), "{text}");
+                let kebab = format!("cargo-agents hook {} {}", host.id, event.kebab());
+                assert_eq!(command(&host.id, event), kebab);
+            }
+        }
+    }
+}
+
+#[test]
+fn only_gemini_counts_milliseconds() {
+    for host in built_in() {
+        let Some(timeout) = host.hooks.get().and_then(|hooks| hooks.timeout) else { continue };
+        let expected =
+            if host.id.as_str() == "gemini" { TimeUnit::Milliseconds } else { TimeUnit::Seconds };
+        assert_eq!(timeout.unit, expected, "{}", host.id);
+        assert!((10..=30).contains(&timeout.duration().as_secs()), "{}", host.id);
+    }
+}
+
+#[test]
+fn the_order_of_the_request_does_not_matter() {
+    let mut backwards = Event::ALL;
+    backwards.reverse();
+    for host in built_in() {
+        assert_eq!(registrations(&host, &backwards), registrations(&host, &Event::ALL));
+    }
+}

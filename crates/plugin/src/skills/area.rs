@@ -1,0 +1,211 @@
+//! A directory that is searched for skills, and what is known about whatever is found there.
+
+use agents_install::{Update, git::GitAddress};
+use agents_system::{
+    explain::Explain as _,
+    finding::{Finding, Place},
+};
+use agents_workspace::{CrateName, Workspace};
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
+use semver::Version;
+
+use super::{
+    Fetch, SkillOrigin,
+    crates::not_fetched,
+    within::{Closed, Within},
+};
+use crate::{
+    catalog::{Catalog, Registries, RegistryState},
+    config::RegistryPlace,
+    plugin::{Origin, Plugin},
+};
+
+/// A directory to search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Area {
+    /// The tree that no link leads out of.
+    pub(super) within: Within,
+    /// The directory, as it really is.
+    pub(super) dir: Utf8PathBuf,
+    pub(super) whose: Whose,
+}
+
+/// Whose skills they are. Each `root` is what their paths are relative to, as it really is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Whose {
+    Crate { name: CrateName, version: Version },
+    Git { url: String, commit: String, root: Utf8PathBuf },
+    Registry { name: String, root: Utf8PathBuf },
+    Member { root: Utf8PathBuf },
+}
+
+impl Whose {
+    /// The origin of the skill in `dir`.
+    pub(super) fn origin(&self, dir: &Utf8Path) -> SkillOrigin {
+        match self.clone() {
+            Self::Crate { name, version } => SkillOrigin::Crate { name, version },
+            Self::Git { url, commit, root } => {
+                SkillOrigin::Git { url, commit, path: relative(&root, dir) }
+            }
+            Self::Registry { name: registry, root } => {
+                SkillOrigin::Path { registry, path: relative(&root, dir) }
+            }
+            Self::Member { root } => SkillOrigin::Member { path: relative(&root, dir) },
+        }
+    }
+}
+
+fn relative(root: &Utf8Path, dir: &Utf8Path) -> Utf8PathBuf {
+    match dir.strip_prefix(root) {
+        Ok(path) if path.as_str().is_empty() => ".".into(),
+        Ok(path) => {
+            path.components().map(|part| part.as_str()).collect::<Vec<_>>().join("/").into()
+        }
+        Err(_) => dir.to_owned(),
+    }
+}
+
+/// The directory `path` of a plugin.
+pub(super) fn of_path(
+    plugin: &Plugin,
+    path: &str,
+    catalog: &Catalog,
+    workspace: Option<&Workspace>,
+) -> Result<Area, Box<Finding>> {
+    let at = |finding: Finding| Box::new(finding.at(Place::file(&plugin.file)));
+    let missing = || at(Finding::warning(format!("there is no directory `{path}` for skills")));
+    let Some(ground) = Ground::of(plugin, catalog, workspace) else { return Err(missing()) };
+    let wanted = plugin.dir().join(path);
+    let real = match wanted.canonicalize_utf8() {
+        Ok(real) if real.is_dir() => real,
+        Ok(_) => return Err(missing()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(missing()),
+        Err(error) => return Err(Box::new(crate::scan::unreadable(&wanted, &error))),
+    };
+    let mut trees = vec![ground.root.clone()];
+    if ground.roams == Roams::Anywhere {
+        // A plugin that is linked into the user's own registry lives elsewhere, and so may what it names.
+        trees.push(plugin.dir().to_owned());
+        if !lexical(&wanted).starts_with(lexical(&ground.root)) {
+            trees.push(real.clone());
+        }
+    }
+    for tree in trees {
+        let within =
+            Within::new(&tree).map_err(|error| Box::new(crate::scan::unreadable(&tree, &error)))?;
+        match within.enter(&real) {
+            Ok(dir) => return Ok(Area { within, dir, whose: ground.whose }),
+            Err(Closed::Unreadable(error)) => {
+                return Err(Box::new(crate::scan::unreadable(&real, &error)));
+            }
+            Err(Closed::Outside | Closed::Missing) => {}
+        }
+    }
+    let message = format!("`{path}` leads out of `{}`; its skills are left out", ground.root);
+    Err(at(Finding::warning(message).hint("keep the skills beside the manifest that names them")))
+}
+
+/// Where the paths of a plugin may lead.
+struct Ground {
+    root: Utf8PathBuf,
+    roams: Roams,
+    whose: Whose,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Roams {
+    Inside,
+    /// The user's own directory: they may name what they like.
+    Anywhere,
+}
+
+impl Ground {
+    fn of(plugin: &Plugin, catalog: &Catalog, workspace: Option<&Workspace>) -> Option<Self> {
+        let real = |dir: &Utf8Path| dir.canonicalize_utf8().unwrap_or_else(|_| dir.to_owned());
+        match &plugin.origin {
+            Origin::BuiltIn => None,
+            Origin::Registry(name) => {
+                let (spec, root) = catalog.registries.iter().find_map(|report| {
+                    let RegistryState::Read(dir) = &report.state else { return None };
+                    let own = report.spec.name == *name && plugin.file.starts_with(dir);
+                    own.then_some((&report.spec, dir))
+                })?;
+                let roams = match spec.place {
+                    RegistryPlace::Path(_) => Roams::Anywhere,
+                    RegistryPlace::Git(_) => Roams::Inside,
+                };
+                let whose = Whose::Registry { name: name.clone(), root: real(root) };
+                Some(Self { root: root.clone(), roams, whose })
+            }
+            Origin::Member(_) => {
+                let base = workspace.map_or(plugin.dir(), |workspace| &workspace.root);
+                // A member may lie beside its workspace.
+                let root = if plugin.dir().starts_with(base) { base } else { plugin.dir() };
+                let whose = Whose::Member { root: real(base) };
+                Some(Self { root: root.to_owned(), roams: Roams::Inside, whose })
+            }
+            Origin::Crate(name, version) => {
+                let whose = Whose::Crate { name: name.clone(), version: version.clone() };
+                Some(Self { root: plugin.dir().to_owned(), roams: Roams::Inside, whose })
+            }
+        }
+    }
+}
+
+/// The path without `.` and `..`, links not followed.
+fn lexical(path: &Utf8Path) -> Utf8PathBuf {
+    let mut plain = Utf8PathBuf::new();
+    for part in path.components() {
+        match part {
+            Utf8Component::CurDir => {}
+            Utf8Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// What a git address leads to.
+pub(super) struct Fetched {
+    /// `None` if it is not on this machine and may not be fetched.
+    pub(super) area: Option<Area>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// The checkout of a git repository.
+pub(super) fn of_git(
+    url: &str,
+    plugin: &Plugin,
+    registries: Registries<'_>,
+    fetch: Fetch,
+) -> Result<Fetched, Box<Finding>> {
+    let at = |finding: Finding| Box::new(finding.at(Place::file(&plugin.file)));
+    let address = GitAddress::parse(url).map_err(|error| {
+        at(Finding { hint: error.hint(), ..Finding::warning(error.to_string()) })
+    })?;
+    let checkout = match registries.checkouts.current(&address) {
+        Some(checkout) => checkout,
+        None if fetch == Fetch::Never => {
+            return Ok(Fetched { area: None, findings: vec![not_fetched(&format!("{address}"))] });
+        }
+        None => registries.checkouts.checkout(&address, Update::None).map_err(|error| {
+            let message = format!("the skills of {address} could not be fetched: {error}");
+            at(Finding { hint: error.hint(), ..Finding::warning(message) })
+        })?,
+    };
+    // The address may mean a directory of the repository, and a link may lead to another one.
+    let mut ours = checkout.dir.ancestors().take_while(|dir| *dir != registries.dirs.cache);
+    let top = ours.find(|dir| dir.join(".git").exists());
+    let within = Within::new(top.unwrap_or(&checkout.dir));
+    let entered = within.and_then(|within| Ok((checkout.dir.canonicalize_utf8()?, within)));
+    let (dir, within) =
+        entered.map_err(|error| Box::new(crate::scan::unreadable(&checkout.dir, &error)))?;
+    let whose = Whose::Git {
+        url: address.redacted_url(),
+        commit: checkout.commit,
+        root: within.root().to_owned(),
+    };
+    Ok(Fetched { area: Some(Area { within, dir, whose }), findings: checkout.findings })
+}

@@ -1,0 +1,297 @@
+//! The only writer.
+
+use std::{collections::BTreeSet, io, time::Duration};
+
+use agents_plugin::skills::{MARKER, Mode, SkillTree, TreeKind};
+use agents_system::{
+    atomic, edit,
+    explain::{ErrorKind, Explain},
+    finding::{Finding, Place},
+    foreign::{ForeignError, ForeignFile, backup, remove_unfinished},
+    ledger::{Ledger, LedgerError, Property},
+    lock::{Lock, LockError},
+    progress::Progress,
+};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::{
+    desired::Desired,
+    facts::{Facts, File, IGNORE_ALL, IGNORE_FILE, Slot},
+    plan::{Action, Change, Edited, Plan},
+};
+
+/// How long another sync may take before we give up.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How the name of a directory begins in which a skill is put together or taken apart.
+const BUILDING: &str = ".agents-building-";
+
+/// Where we keep what we must remember.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The record of what we own.
+    pub ledger: Utf8PathBuf,
+    /// Held while somebody writes.
+    pub lock: Utf8PathBuf,
+    /// Originals of the files that we touched.
+    pub backups: Utf8PathBuf,
+}
+
+impl Places {
+    /// Below the directory of our state.
+    #[must_use]
+    pub fn below(state: &Utf8Path) -> Self {
+        Self {
+            ledger: state.join("ledger.json"),
+            lock: state.join("sync.lock"),
+            backups: state.join("backups"),
+        }
+    }
+}
+
+/// A plan that was carried out.
+#[derive(Debug)]
+pub struct Applied {
+    /// The plan.
+    pub plan: Plan,
+    /// What could not be done; the rest was.
+    pub failed: Vec<Finding>,
+}
+
+/// Why nothing could be done at all.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Another process is at it.
+    #[error("cannot begin to write")]
+    Lock(#[from] LockError),
+    /// We do not know what is ours.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+impl Explain for ApplyError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Lock(LockError::Interrupted) => ErrorKind::Cancelled,
+            Self::Lock(_) => ErrorKind::Failure,
+            Self::Ledger(error) => error.kind(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Lock(_) => None,
+            Self::Ledger(error) => error.hint(),
+        }
+    }
+}
+
+/// The plan for a workspace, without doing anything.
+pub fn preview(
+    places: &Places,
+    desired: &Desired,
+    workspace: &Utf8Path,
+    edited: Edited,
+) -> Result<Plan, LedgerError> {
+    let mut ledger = Ledger::load(&places.ledger)?;
+    ledger.resolve(came_true);
+    Ok(Plan::new(desired, &Facts::look(desired, &ledger), &ledger, workspace, edited))
+}
+
+/// Makes the desired state true for a workspace.
+pub fn sync(
+    places: &Places,
+    desired: &Desired,
+    workspace: &Utf8Path,
+    edited: Edited,
+    progress: &Progress,
+) -> Result<Applied, ApplyError> {
+    let _lock = Lock::acquire(&places.lock, PATIENCE, progress)?;
+    let ledger = recover(places)?;
+    let facts = Facts::look(desired, &ledger);
+    let plan = Plan::new(desired, &facts, &ledger, workspace, edited);
+    carry_out(places, plan, &ledger)
+}
+
+/// Takes back everything that we ever wrote, in every workspace.
+pub fn uninstall(
+    places: &Places,
+    edited: Edited,
+    progress: &Progress,
+) -> Result<Vec<Applied>, ApplyError> {
+    let _lock = Lock::acquire(&places.lock, PATIENCE, progress)?;
+    let nothing = Desired::default();
+    let mut ledger = recover(places)?;
+    let workspaces: BTreeSet<Utf8PathBuf> =
+        ledger.entries.iter().flat_map(|entry| entry.workspaces.iter().cloned()).collect();
+    let mut done = Vec::new();
+    for workspace in &workspaces {
+        let facts = Facts::look(&nothing, &ledger);
+        let plan = Plan::new(&nothing, &facts, &ledger, workspace, edited);
+        let applied = carry_out(places, plan, &ledger)?;
+        ledger = applied.plan.owned.clone();
+        done.push(applied);
+    }
+    Ok(done)
+}
+
+/// The ledger; if the last writer was killed, after what it left half-built is gone and what it finished is recorded.
+/// Nobody else writes while we hold the lock.
+fn recover(places: &Places) -> Result<Ledger, LedgerError> {
+    let mut ledger = Ledger::load(&places.ledger)?;
+    if let Some(intended) = &ledger.intended {
+        for entry in ledger.entries.iter().chain(intended) {
+            match &entry.property {
+                Property::Directory { dir, .. } => sweep(dir),
+                Property::Key { file, .. } => remove_unfinished(file),
+            }
+        }
+        ledger.resolve(came_true);
+        ledger.save(&places.ledger)?;
+    }
+    Ok(ledger)
+}
+
+/// Removes what is half-built or half-removed beside a skill.
+fn sweep(slot: &Utf8Path) {
+    let beside = slot.parent().and_then(|dir| dir.read_dir_utf8().ok());
+    for entry in beside.into_iter().flatten().flatten() {
+        if entry.file_name().starts_with(BUILDING) {
+            // It does no harm if it cannot be removed.
+            let _ = fs_err::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Whether something that was intended is what the disk says.
+fn came_true(property: &Property) -> bool {
+    match property {
+        Property::Directory { dir, digest } => {
+            matches!(Facts::slot_at(dir), Slot::Taken { digest: Some(now), .. } if now == *digest)
+        }
+        Property::Key { file, format, at, value, .. } => match Facts::file_at(file) {
+            File::Text(text) => edit::read(*format, &text).is_ok_and(|document| {
+                at.keys().iter().try_fold(&document, |it, key| it.get(key)) == Some(value)
+            }),
+            File::Absent | File::Unreadable(_) => false,
+        },
+    }
+}
+
+fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied, ApplyError> {
+    let news = plan.owned.entries.iter().filter(|entry| !before.entries.contains(entry));
+    let intended = news.cloned().collect();
+    if !plan.changes.is_empty() {
+        let mut announced = before.clone();
+        announced.intended = Some(intended);
+        announced.save(&places.ledger)?;
+    }
+    let mut failed = Vec::new();
+    for at in 0..plan.changes.len() {
+        let (place, done) = match &plan.changes[at] {
+            Change::Skill { slot, tree, .. } => (slot.clone(), write_skill(slot, tree.as_deref())),
+            Change::File { file, before, after, .. } => {
+                (file.clone(), write_file(places, file, before.as_deref(), after.as_deref()))
+            }
+        };
+        if let Err(finding) = done {
+            failed.push(finding.at(Place::file(place.clone())));
+            plan.keep_ownership_of(&place, before);
+        }
+    }
+    plan.owned.save(&places.ledger)?;
+    Ok(Applied { plan, failed })
+}
+
+fn write_file(
+    places: &Places,
+    file: &Utf8Path,
+    before: Option<&str>,
+    after: Option<&str>,
+) -> Result<(), Box<Finding>> {
+    let failed = |error: &ForeignError| {
+        let finding = Finding::error(format!("not written: {error}"));
+        Box::new(Finding { hint: error.hint(), ..finding })
+    };
+    let loaded = ForeignFile::load(file).map_err(|error| failed(&error))?;
+    if loaded.text() != before {
+        let finding = Finding::error("not written: it changed while we were at it");
+        return Err(Box::new(finding.hint("run `cargo agents sync` again")));
+    }
+    backup(&loaded, &places.backups).map_err(|error| failed(&error))?;
+    match after {
+        Some(text) => loaded.replace(text).map(drop).map_err(|error| failed(&error)),
+        None => loaded.remove().map(drop).map_err(|error| failed(&error)),
+    }
+}
+
+fn write_skill(slot: &Utf8Path, tree: Option<&SkillTree>) -> Result<(), Box<Finding>> {
+    let done = match tree {
+        Some(tree) => install(slot, tree),
+        None => remove(slot),
+    };
+    done.map_err(|error| Box::new(Finding::error(format!("not written: {error}"))))
+}
+
+/// Takes the skill away in one step and then deletes it, so that being killed never leaves half of one.
+fn remove(slot: &Utf8Path) -> io::Result<()> {
+    let parent = slot.parent().unwrap_or(Utf8Path::new("."));
+    let aside = tempfile::Builder::new().prefix(BUILDING).tempdir_in(parent)?;
+    match fs_err::rename(slot, aside.path().join("skill")) {
+        // Another name of the same directory was removed before.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        moved => moved.and_then(|()| aside.close()),
+    }
+}
+
+/// Writes the skill beside its place and then puts it there in one step.
+fn install(slot: &Utf8Path, tree: &SkillTree) -> io::Result<()> {
+    let parent = slot.parent().unwrap_or(Utf8Path::new("."));
+    fs_err::create_dir_all(parent)?;
+    let building = tempfile::Builder::new().prefix(BUILDING).tempdir_in(parent)?;
+    let new = Utf8PathBuf::from_path_buf(building.path().join("skill"))
+        .map_err(|path| io::Error::other(format!("`{}` is not UTF-8", path.display())))?;
+    fs_err::create_dir(&new)?;
+    for entry in &tree.entries {
+        let path = new.join(&entry.path);
+        match &entry.kind {
+            TreeKind::Dir => fs_err::create_dir_all(&path)?,
+            TreeKind::File { mode, bytes } => {
+                if let Some(parent) = path.parent() {
+                    fs_err::create_dir_all(parent)?;
+                }
+                fs_err::write(&path, bytes)?;
+                set_mode(&path, *mode)?;
+            }
+        }
+    }
+    fs_err::write(new.join(IGNORE_FILE), IGNORE_ALL)?;
+    fs_err::write(new.join(MARKER), "")?;
+    atomic::replace_directory(&new, slot)
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Utf8Path, mode: Mode) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    match mode {
+        Mode::Plain => Ok(()),
+        Mode::Executable => fs_err::set_permissions(path, std::fs::Permissions::from_mode(0o755)),
+    }
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &Utf8Path, _: Mode) -> io::Result<()> {
+    Ok(())
+}
+
+impl Change {
+    /// What happens.
+    #[must_use]
+    pub fn action(&self) -> Action {
+        match self {
+            Self::Skill { action, .. } => *action,
+            Self::File { before: None, .. } => Action::New,
+            Self::File { after: None, .. } => Action::Removed,
+            Self::File { .. } => Action::Updated,
+        }
+    }
+}

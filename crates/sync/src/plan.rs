@@ -1,0 +1,166 @@
+//! The changes between what is there and what should be.
+
+mod servers;
+mod skills;
+
+use std::{collections::BTreeSet, rc::Rc};
+
+use agents_host::HostId;
+use agents_plugin::skills::SkillTree;
+use agents_system::{
+    edit::Format,
+    finding::Finding,
+    ledger::{Entry, Ledger, Property},
+};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::{desired::Desired, facts::Facts};
+
+/// What has to be done, and what will be ours when it is done.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// What has to be done.
+    pub changes: Vec<Change>,
+    /// How many things are as they should be.
+    pub unchanged: usize,
+    /// What is left alone, and why.
+    pub findings: Vec<Finding>,
+    /// What we own afterwards.
+    pub owned: Ledger,
+}
+
+/// One change.
+#[derive(Debug)]
+pub enum Change {
+    /// A skill's directory is made, replaced or removed.
+    Skill {
+        /// Its directory.
+        slot: Utf8PathBuf,
+        /// What happens.
+        action: Action,
+        /// What will be in it; nothing when it is removed.
+        tree: Option<Rc<SkillTree>>,
+        /// Where it comes from, in words.
+        from: String,
+        /// The hosts that see it.
+        hosts: Vec<HostId>,
+    },
+    /// A file of a host is edited.
+    File {
+        /// The file.
+        file: Utf8PathBuf,
+        /// How it is written.
+        format: Format,
+        /// Its text; `None` if there is none.
+        before: Option<String>,
+        /// Its text afterwards; `None` if it goes, because we made it and nothing else is in it.
+        after: Option<String>,
+        /// What is in the edit.
+        notes: Vec<Note>,
+    },
+}
+
+/// One thing that an edit of a file does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// What happens.
+    pub action: Action,
+    /// The name of the server.
+    pub name: String,
+    /// Where it comes from, in words.
+    pub from: String,
+    /// The host; `None` for something that no configured host reads any more.
+    pub host: Option<HostId>,
+}
+
+/// What happens to something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// It was not there.
+    New,
+    /// It was there in another form.
+    Updated,
+    /// It goes.
+    Removed,
+}
+
+/// What to do about things of ours that somebody has edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edited {
+    /// Keep the edit and say so.
+    Keep,
+    /// Write over it.
+    Overwrite,
+}
+
+impl Action {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Updated => "updated",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+impl Plan {
+    /// The plan for one workspace. What other workspaces want in the user's files stays.
+    #[must_use]
+    pub fn new(
+        desired: &Desired,
+        facts: &Facts,
+        ledger: &Ledger,
+        workspace: &Utf8Path,
+        edited: Edited,
+    ) -> Self {
+        let mut plan = Self { owned: ledger.clone(), ..Self::default() };
+        skills::plan(&mut plan, desired, facts, ledger, workspace, edited);
+        servers::plan(&mut plan, desired, facts, ledger, workspace, edited);
+        plan
+    }
+
+    /// Nothing changes in this file, so what we own there is what we owned.
+    pub(crate) fn keep_ownership_of(&mut self, file: &Utf8Path, ledger: &Ledger) {
+        let is_there = |entry: &Entry| match &entry.property {
+            Property::Key { file: owned, .. } => owned == file,
+            Property::Directory { dir, .. } => dir == file,
+        };
+        self.owned.entries.retain(|entry| !is_there(entry));
+        self.owned.entries.extend(ledger.entries.iter().filter(|it| is_there(it)).cloned());
+    }
+
+    /// Whether there is nothing to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+}
+
+/// The same entry for one workspace more.
+fn shared(entry: Option<&Entry>, workspace: &Utf8Path) -> BTreeSet<Utf8PathBuf> {
+    let mut workspaces = entry.map(|entry| entry.workspaces.clone()).unwrap_or_default();
+    workspaces.insert(workspace.to_owned());
+    workspaces
+}
+
+/// What this workspace wanted earlier and does not want now: to be removed if nobody else wants it, else only let go.
+fn abandoned<'l>(
+    ledger: &'l Ledger,
+    workspace: &'l Utf8Path,
+    is_wanted: impl Fn(&Property) -> bool + 'l,
+) -> impl Iterator<Item = (&'l Entry, Others)> {
+    let ours = ledger.entries.iter().filter(move |entry| entry.workspaces.contains(workspace));
+    ours.filter(move |entry| !is_wanted(&entry.property)).map(|entry| {
+        let others = if entry.workspaces.len() > 1 { Others::WantIt } else { Others::DoNot };
+        (entry, others)
+    })
+}
+
+/// Whether another workspace wants something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Others {
+    WantIt,
+    DoNot,
+}

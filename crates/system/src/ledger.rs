@@ -1,0 +1,270 @@
+//! The ledger: the record of every directory and key that we own in other people's places.
+//!
+//! What is not in the ledger is not ours, whatever it looks like. Before anything is written the ledger says what is
+//! *intended*; when it is written, that becomes an entry. A crash in between leaves an intention, and the disk then
+//! says whether it came true.
+
+use std::{collections::BTreeSet, io};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    atomic,
+    edit::{Format, KeyPath},
+    explain::{ErrorKind, Explain},
+};
+
+const VERSION: u32 = 1;
+
+/// Everything that we own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ledger {
+    version: u32,
+    /// Each property once.
+    pub entries: Vec<Entry>,
+    /// While somebody writes: what is about to become entries. Whoever finds it later knows that the writer was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intended: Option<Vec<Entry>>,
+}
+
+/// One thing that we own, for whom, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// What it is.
+    pub property: Property,
+    /// The workspaces that want it. A file of the user may serve several. None wants a directory that was left to
+    /// the user because they had edited it; the entry then says what we had put there.
+    pub workspaces: BTreeSet<Utf8PathBuf>,
+    /// Where it comes from, in words.
+    pub from: String,
+}
+
+/// Something that we own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Property {
+    /// A directory, as a whole.
+    Directory {
+        /// Where.
+        dir: Utf8PathBuf,
+        /// Of what we put into it.
+        digest: String,
+    },
+    /// One key of a file.
+    Key {
+        /// The file.
+        file: Utf8PathBuf,
+        /// How it is written.
+        format: Format,
+        /// The key.
+        at: KeyPath,
+        /// What we put there.
+        value: Value,
+        /// The tables on the way that were not there before, outermost first; the empty path means the file itself.
+        made: Vec<KeyPath>,
+    },
+}
+
+/// Why the ledger cannot be used. It is never taken for empty: that would orphan what we own.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// It cannot be read or written.
+    #[error("cannot use the ledger `{file}`")]
+    Io {
+        /// The file.
+        file: Utf8PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is not what we wrote.
+    #[error("the ledger `{file}` is damaged")]
+    Damaged {
+        /// The file.
+        file: Utf8PathBuf,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// A later version wrote it.
+    #[error(
+        "the ledger `{file}` was written by a later version (layout {found}, known: {VERSION})"
+    )]
+    Newer {
+        /// The file.
+        file: Utf8PathBuf,
+        /// Its layout.
+        found: u32,
+    },
+}
+
+impl Explain for LedgerError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Failure
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Io { .. } => None,
+            Self::Damaged { .. } => {
+                Some("restore it from a backup; without it we cannot tell what is ours".to_owned())
+            }
+            Self::Newer { .. } => Some("use that version of cargo agents".to_owned()),
+        }
+    }
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self { version: VERSION, entries: Vec::new(), intended: None }
+    }
+}
+
+impl Ledger {
+    /// Reads it; a missing one is empty.
+    pub fn load(file: &Utf8Path) -> Result<Self, LedgerError> {
+        let text = match fs_err::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(source) => return Err(LedgerError::Io { file: file.to_owned(), source }),
+        };
+        let damaged = |source| LedgerError::Damaged { file: file.to_owned(), source };
+        let value: Value = serde_json::from_str(&text).map_err(damaged)?;
+        let found = value["version"].as_u64().and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
+        if found > VERSION {
+            return Err(LedgerError::Newer { file: file.to_owned(), found });
+        }
+        serde_json::from_value(value).map_err(damaged)
+    }
+
+    /// Writes it, unless it is as it was.
+    pub fn save(&self, file: &Utf8Path) -> Result<(), LedgerError> {
+        let failed = |source| LedgerError::Io { file: file.to_owned(), source };
+        let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.into()))? + "\n";
+        if fs_err::read_to_string(file).is_ok_and(|now| now == text) {
+            return Ok(());
+        }
+        atomic::write(file, text.as_bytes()).map_err(failed)
+    }
+
+    /// The entry for a directory.
+    #[must_use]
+    pub fn directory(&self, dir: &Utf8Path) -> Option<&Entry> {
+        self.entries.iter().find(|entry| {
+            matches!(&entry.property, Property::Directory { dir: owned, .. } if owned == dir)
+        })
+    }
+
+    /// The entry for a key of a file.
+    #[must_use]
+    pub fn key(&self, file: &Utf8Path, at: &KeyPath) -> Option<&Entry> {
+        self.entries.iter().find(|entry| {
+            matches!(&entry.property, Property::Key { file: owned, at: key, .. }
+                if owned == file && key == at)
+        })
+    }
+
+    /// Puts an entry in the place of whatever was recorded for the same property.
+    pub fn record(&mut self, entry: Entry) {
+        let at = self.entries.iter().position(|known| known.property.is_at(&entry.property));
+        match at {
+            Some(at) => self.entries[at] = entry,
+            None => self.entries.push(entry),
+        }
+    }
+
+    /// Turns the intentions that came true into entries and drops the others.
+    pub fn resolve(&mut self, came_true: impl Fn(&Property) -> bool) {
+        for intention in self.intended.take().unwrap_or_default() {
+            if came_true(&intention.property) {
+                self.record(intention);
+            }
+        }
+    }
+
+    /// Forgets a property.
+    pub fn forget(&mut self, property: &Property) {
+        self.entries.retain(|entry| !entry.property.is_at(property));
+    }
+}
+
+impl Property {
+    /// Whether both are about the same directory, or the same key of the same file.
+    #[must_use]
+    pub fn is_at(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Directory { dir: one, .. }, Self::Directory { dir: other, .. }) => one == other,
+            (Self::Key { file, at, .. }, Self::Key { file: other, at: key, .. }) => {
+                file == other && at == key
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn entry(value: i32) -> Entry {
+        Entry {
+            property: Property::Key {
+                file: "/h/settings.json".into(),
+                format: Format::Json,
+                at: ["mcpServers", "x"].into(),
+                value: json!(value),
+                made: vec![["mcpServers"].into()],
+            },
+            workspaces: BTreeSet::from(["/w".into()]),
+            from: "plugin".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_was_saved_is_loaded_and_saving_it_again_writes_nothing() {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = Utf8PathBuf::from_path_buf(scratch.path().join("s/ledger.json")).unwrap();
+        let mut ledger = Ledger::load(&file).unwrap();
+        assert_eq!(ledger, Ledger::default());
+        ledger.record(entry(1));
+        ledger.save(&file).unwrap();
+        let written = file.metadata().unwrap().modified().unwrap();
+        assert_eq!(Ledger::load(&file).unwrap(), ledger);
+        ledger.save(&file).unwrap();
+        assert_eq!(file.metadata().unwrap().modified().unwrap(), written);
+    }
+
+    #[test]
+    fn recording_replaces_what_is_at_the_same_place_and_forgetting_removes_it() {
+        let mut ledger = Ledger::default();
+        ledger.record(entry(1));
+        ledger.record(entry(2));
+        assert_eq!(ledger.entries, [entry(2)]);
+        ledger.forget(&entry(9).property);
+        assert_eq!(ledger.entries, []);
+    }
+
+    #[test]
+    fn an_intention_becomes_an_entry_only_if_it_came_true() {
+        let mut ledger = Ledger::default();
+        ledger.record(entry(1));
+        ledger.intended = Some(vec![entry(2)]);
+        let mut failed = ledger.clone();
+        failed.resolve(|_| false);
+        assert_eq!((failed.entries, failed.intended), (vec![entry(1)], None));
+        ledger.resolve(|property| *property == entry(2).property);
+        assert_eq!(ledger.entries, [entry(2)]);
+    }
+
+    #[test]
+    fn a_damaged_or_newer_ledger_is_an_error_and_never_empty() {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = Utf8PathBuf::from_path_buf(scratch.path().join("ledger.json")).unwrap();
+        for text in ["", "{", "[]", "{\"version\": 1}", "{\"version\": 99, \"entries\": []}"] {
+            fs_err::write(&file, text).unwrap();
+            assert!(Ledger::load(&file).is_err(), "{text:?}");
+        }
+    }
+}
