@@ -16,7 +16,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     desired::Desired,
-    facts::{Facts, File, IGNORE_ALL, IGNORE_FILE, Slot},
+    facts::{Facts, File, IGNORE_ALL, IGNORE_FILE, Marked, Slot},
     plan::{Action, Change, Edited, Plan},
 };
 
@@ -162,12 +162,15 @@ fn sweep(slot: &Utf8Path) {
     }
 }
 
-/// Whether something that was intended is what the disk says.
-fn came_true(property: &Property) -> bool {
+/// Whether something that was intended is what the disk says, given what was recorded before.
+fn came_true(property: &Property, recorded: Option<&Property>) -> bool {
     match property {
-        Property::Directory { dir, digest } => {
-            matches!(Facts::slot_at(dir), Slot::Taken { digest: Some(now), .. } if now == *digest)
-        }
+        Property::Directory { dir, digest } => match Facts::slot_at(dir) {
+            Slot::Taken { digest: Some(now), .. } if now == *digest => true,
+            // Where nothing was recorded, nothing of ours was: somebody has edited it since.
+            Slot::Taken { marked, .. } => marked == Marked::Yes && recorded.is_none(),
+            Slot::Free | Slot::Source => false,
+        },
         Property::Key { file, format, at, value, .. } => match Facts::file_at(file) {
             File::Text(text) => edit::read(*format, &text).is_ok_and(|document| {
                 at.keys().iter().try_fold(&document, |it, key| it.get(key)) == Some(value)
@@ -182,6 +185,7 @@ fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied
     let intended = news.cloned().collect();
     if !plan.changes.is_empty() {
         let mut announced = before.clone();
+        announced.entries.extend(plan.adopted.iter().cloned());
         announced.intended = Some(intended);
         announced.save(&places.ledger)?;
     }

@@ -85,6 +85,20 @@ impl Facts {
         facts
     }
 
+    /// The same, with this at a place for a skill.
+    #[must_use]
+    pub fn with_slot(mut self, path: impl Into<Utf8PathBuf>, slot: Slot) -> Self {
+        self.slots.insert(path.into(), slot);
+        self
+    }
+
+    /// The same, with this in a file.
+    #[must_use]
+    pub fn with_file(mut self, path: impl Into<Utf8PathBuf>, file: File) -> Self {
+        self.files.insert(path.into(), file);
+        self
+    }
+
     /// What is at a place for a skill.
     #[must_use]
     pub fn slot(&self, path: &Utf8Path) -> &Slot {

@@ -27,6 +27,8 @@ pub struct Plan {
     pub findings: Vec<Finding>,
     /// What we own afterwards.
     pub owned: Ledger,
+    /// What carries our mark, was not recorded and will be replaced, as it is now.
+    pub adopted: Vec<Entry>,
 }
 
 /// One change.

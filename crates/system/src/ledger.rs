@@ -173,10 +173,13 @@ impl Ledger {
         }
     }
 
-    /// Turns the intentions that came true into entries and drops the others.
-    pub fn resolve(&mut self, came_true: impl Fn(&Property) -> bool) {
+    /// Turns the intentions that came true into entries and drops the others. `came_true` is also told what was
+    /// recorded at the same place.
+    pub fn resolve(&mut self, came_true: impl Fn(&Property, Option<&Property>) -> bool) {
         for intention in self.intended.take().unwrap_or_default() {
-            if came_true(&intention.property) {
+            let mut recorded = self.entries.iter().map(|entry| &entry.property);
+            let recorded = recorded.find(|it| it.is_at(&intention.property));
+            if came_true(&intention.property, recorded) {
                 self.record(intention);
             }
         }
@@ -252,9 +255,11 @@ mod tests {
         ledger.record(entry(1));
         ledger.intended = Some(vec![entry(2)]);
         let mut failed = ledger.clone();
-        failed.resolve(|_| false);
+        failed.resolve(|_, _| false);
         assert_eq!((failed.entries, failed.intended), (vec![entry(1)], None));
-        ledger.resolve(|property| *property == entry(2).property);
+        ledger.resolve(|property, recorded| {
+            recorded == Some(&entry(1).property) && *property == entry(2).property
+        });
         assert_eq!(ledger.entries, [entry(2)]);
     }
 

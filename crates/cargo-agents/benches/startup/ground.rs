@@ -68,7 +68,8 @@ impl Ground {
         self.scratch.write(
             format!("{home}/config.toml"),
             format!(
-                "[defaults]\nsymposium-recommendations = false\n\n\
+                "hosts = [\"claude\", \"codex\", \"kiro\"]\nhook-scope = \"project\"\n\n\
+                 [defaults]\nsymposium-recommendations = false\n\n\
                  [[registry]]\nname = \"bench\"\npath = \"../registry-{size}\"\n"
             ),
         );

@@ -22,6 +22,7 @@ const TYPED: &[Typed] = &[
     Typed { words: &["plugin", "list"], base: Base::Floor, goals: &[(100, 3.0), (1000, 6.0)] },
     Typed { words: &[DISPATCHED], base: Base::Floor, goals: &[(100, 3.0), (1000, 6.0)] },
     Typed { words: &[DISPATCHED], base: Base::Target, goals: &[(100, 4.0)] },
+    Typed { words: &["sync"], base: Base::Floor, goals: &[(100, 5.0), (1000, 12.0)] },
     Typed { words: &["crate-info", KNOWN], base: Base::Floor, goals: &[(100, 3.0), (1000, 3.0)] },
 ];
 

@@ -1,6 +1,6 @@
 //! `cargo agents plugin list`
 
-use std::process::ExitCode;
+use std::{fmt::Write as _, process::ExitCode};
 
 use agents_install::git::GitAddress;
 use agents_plugin::{
@@ -96,17 +96,18 @@ fn render(here: &Here<'_>, output: &Output) -> Result<(), Failure> {
     let (probes, _) = here.probes();
     let surroundings =
         Surroundings { workspace: here.workspace.as_ref(), probes: &probes, asker: Asker::Other };
-    let row = |considered: &Considered<'_>| {
+    // There may be thousands of rows: one text, written at once.
+    let mut text = String::new();
+    let row = |text: &mut String, considered: &Considered<'_>| {
         let why = short_reason(considered, surroundings);
-        output.line(format!("  {:width$}  {why}", considered.plugin.name))
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {:width$}  {why}", considered.plugin.name);
     };
     for report in &here.set.catalog.registries {
-        output.line(heading(report))?;
-        let of_it =
-            |it: &&Considered<'_>| it.plugin.origin == Origin::Registry(report.spec.name.clone());
-        for considered in considered.iter().filter(of_it) {
-            row(considered)?;
-        }
+        let _ = writeln!(text, "{}", heading(report));
+        let origin = Origin::Registry(report.spec.name.clone());
+        let of_it = considered.iter().filter(|it| it.plugin.origin == origin);
+        of_it.for_each(|considered| row(&mut text, considered));
     }
     let sections = [
         ("this workspace", "member"),
@@ -116,10 +117,11 @@ fn render(here: &Here<'_>, output: &Output) -> Result<(), Failure> {
     for (title, kind) in sections {
         let mut of_kind = considered.iter().filter(|it| it.plugin.origin.kind() == kind).peekable();
         if of_kind.peek().is_some() {
-            output.line(title)?;
+            let _ = writeln!(text, "{title}");
         }
-        of_kind.try_for_each(row)?;
+        of_kind.for_each(|considered| row(&mut text, considered));
     }
+    output.text(text)?;
     output.flush()?;
     output.findings(here.findings.iter().chain(&here.set.findings));
     output.findings(&here.set.catalog.findings);

@@ -50,7 +50,7 @@ fn a_warm_tool_is_neither_installed_nor_set_up_again() {
 
 #[test]
 fn after_kill_9_in_the_middle_of_an_install_the_next_run_works() {
-    let world = world_with_tool("touch ../begun; [ -e ../../../../again ] || sleep 300");
+    let world = world_with_tool("touch ../begun; [ -e ../../../../again ] || sleep 20");
     let mut child =
         world.command(&["tool"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let installations = world.home().join("cache/installations");

@@ -214,9 +214,13 @@ fn ctrl_c_reaches_the_child_exactly_once() {
     // What a terminal does on Ctrl-C.
     killpg(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
     let signals = world.sample.path("signals");
-    while !signals.exists() {
+    for _ in 0..1000 {
+        if signals.exists() {
+            break;
+        }
         std::thread::sleep(Duration::from_millis(10));
     }
+    assert!(signals.exists(), "the signal never arrived");
     std::thread::sleep(Duration::from_millis(200));
     world.sample.write("go", "");
     assert_eq!(child.wait().unwrap().code(), Some(5));

@@ -78,7 +78,8 @@ fn choose_slot(
 ) -> Option<Utf8PathBuf> {
     let ours = |slot: &Utf8PathBuf| match facts.slot(slot) {
         Slot::Free | Slot::Source => true,
-        Slot::Taken { marked, .. } => *marked == Marked::Yes || ledger.directory(slot).is_some(),
+        Slot::Taken { marked: Marked::Yes, .. } => true,
+        Slot::Taken { digest, .. } => digest.is_some() && digest.as_ref() == recorded(ledger, slot),
     };
     let plain = (!is_crowded).then(|| skill.slot(skill.name.as_str()));
     let mut names = plain.into_iter().chain([skill.slot(&skill.suffixed)]);
@@ -95,10 +96,7 @@ fn settle(
     edited: Edited,
 ) {
     let entry = ledger.directory(slot);
-    let recorded = entry.and_then(|entry| match &entry.property {
-        Property::Directory { digest, .. } => Some(digest),
-        Property::Key { .. } => None,
-    });
+    let recorded = recorded(ledger, slot);
     let action = match facts.slot(slot) {
         Slot::Free | Slot::Source => Some(Action::New),
         Slot::Taken { digest: Some(now), .. } if *now == skill.digest => None,
@@ -109,14 +107,13 @@ fn settle(
                 plan.findings.push(kept(slot, "replaces it"));
                 return;
             }
+            if let (None, Some(now)) = (recorded, now) {
+                plan.adopted.push(record(skill, slot, now, entry, workspace));
+            }
             Some(Action::Updated)
         }
     };
-    plan.owned.record(Entry {
-        property: Property::Directory { dir: slot.to_owned(), digest: skill.digest.clone() },
-        workspaces: shared(entry, workspace),
-        from: skill.from.clone(),
-    });
+    plan.owned.record(record(skill, slot, &skill.digest, entry, workspace));
     match action {
         None => plan.unchanged += 1,
         Some(action) => plan.changes.push(Change::Skill {
@@ -126,6 +123,28 @@ fn settle(
             from: skill.from.clone(),
             hosts: skill.hosts.clone(),
         }),
+    }
+}
+
+/// Of what we put there.
+fn recorded<'l>(ledger: &'l Ledger, slot: &Utf8Path) -> Option<&'l String> {
+    match &ledger.directory(slot)?.property {
+        Property::Directory { digest, .. } => Some(digest),
+        Property::Key { .. } => None,
+    }
+}
+
+fn record(
+    skill: &DesiredSkill,
+    slot: &Utf8Path,
+    digest: &str,
+    before: Option<&Entry>,
+    workspace: &Utf8Path,
+) -> Entry {
+    Entry {
+        property: Property::Directory { dir: slot.to_owned(), digest: digest.to_owned() },
+        workspaces: shared(before, workspace),
+        from: skill.from.clone(),
     }
 }
 
@@ -144,6 +163,10 @@ fn abandon(
         return plan.owned.record(entry);
     }
     match facts.slot(dir) {
+        Slot::Taken { digest: now, marked: Marked::No } if now.as_ref() != Some(digest) => {
+            // Somebody put their own there.
+            return plan.owned.forget(&entry.property);
+        }
         Slot::Taken { digest: now, .. }
             if now.as_ref() != Some(digest) && edited == Edited::Keep =>
         {
