@@ -183,10 +183,12 @@ fn came_true(property: &Property, recorded: Option<&Property>) -> bool {
 fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied, ApplyError> {
     let news = plan.owned.entries.iter().filter(|entry| !before.entries.contains(entry));
     let intended = news.cloned().collect();
+    plan.owned.directories.extend(plan.changes.iter().flat_map(missing_directories));
     if !plan.changes.is_empty() {
         let mut announced = before.clone();
         announced.entries.extend(plan.adopted.iter().cloned());
         announced.intended = Some(intended);
+        announced.directories.clone_from(&plan.owned.directories);
         announced.save(&places.ledger)?;
     }
     let mut failed = Vec::new();
@@ -202,8 +204,37 @@ fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied
             plan.keep_ownership_of(&place, before);
         }
     }
+    if !plan.changes.is_empty() {
+        remove_empty(&mut plan.owned.directories);
+    }
     plan.owned.save(&places.ledger)?;
     Ok(Applied { plan, failed })
+}
+
+/// The directories that a change will have to make.
+fn missing_directories(change: &Change) -> Vec<Utf8PathBuf> {
+    let place = match change {
+        Change::Skill { slot, tree: Some(_), .. } => slot,
+        Change::File { file, after: Some(_), .. } => file,
+        Change::Skill { tree: None, .. } | Change::File { after: None, .. } => return Vec::new(),
+    };
+    let missing = place.ancestors().skip(1).take_while(|dir| dir.symlink_metadata().is_err());
+    missing.map(Utf8Path::to_owned).collect()
+}
+
+/// Removes the directories that we made and that hold nothing any more, and forgets those that are gone.
+fn remove_empty(directories: &mut BTreeSet<Utf8PathBuf>) {
+    let deepest_first: Vec<Utf8PathBuf> = directories.iter().rev().cloned().collect();
+    for dir in deepest_first {
+        // One that holds something refuses to go, which is the point.
+        let gone = match fs_err::remove_dir(&dir) {
+            Ok(()) => true,
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        if gone {
+            directories.remove(&dir);
+        }
+    }
 }
 
 fn write_file(

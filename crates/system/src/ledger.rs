@@ -24,6 +24,9 @@ pub struct Ledger {
     version: u32,
     /// Each property once.
     pub entries: Vec<Entry>,
+    /// Directories that were not there before and hold what is ours; they go when they are empty again.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub directories: BTreeSet<Utf8PathBuf>,
     /// While somebody writes: what is about to become entries. Whoever finds it later knows that the writer was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intended: Option<Vec<Entry>>,
@@ -116,7 +119,7 @@ impl Explain for LedgerError {
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self { version: VERSION, entries: Vec::new(), intended: None }
+        Self { version: VERSION, entries: Vec::new(), directories: BTreeSet::new(), intended: None }
     }
 }
 

@@ -170,6 +170,10 @@ fn uninstall_leaves_everything_byte_for_byte_as_it_was() {
     assert!(synced.read(".mcp.json").contains("explain"));
     synced.ok(&["uninstall"]);
     assert_eq!(tree(&synced.root()), before);
+    for dir in [".claude", ".agents"] {
+        assert!(!synced.root().join(dir).exists(), "{dir} was not there before");
+    }
+    assert!(synced.root().join(".codex").exists(), "this one was");
 }
 
 #[test]
