@@ -231,6 +231,10 @@ fn in_words(reason: &Reason) -> Option<String> {
         Reason::Sleeping => {
             Some("names no crate and sleeps until `[plugins] use` names it".to_owned())
         }
+        Reason::WouldRun => Some(
+            "comes with this workspace and its conditions run programs; it needs `[plugins] use`"
+                .to_owned(),
+        ),
         Reason::NoConsent => {
             Some("comes from a dependency and needs `[plugins] use` or `auto-enable`".to_owned())
         }

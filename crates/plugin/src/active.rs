@@ -12,7 +12,7 @@ use crate::{
     config::Enablement,
     fetched::FetchedCrates,
     manifest::{Chained, McpServer},
-    plugin::{Origin, Plugin, SubcommandSummary, Waking},
+    plugin::{Asking, Origin, Plugin, SubcommandSummary, Waking},
     predicate::{
         Matched, Surroundings,
         evaluate::{Asker, union_matched_crates},
@@ -102,6 +102,8 @@ pub enum Reason {
     Sleeping,
     /// A dependency embeds it, and nobody has agreed to it.
     NoConsent,
+    /// It comes with the workspace, its conditions run programs, and nobody has agreed to that.
+    WouldRun,
     /// A registry has a plugin of the same name.
     Superseded(Origin),
 }
@@ -165,7 +167,7 @@ impl Registries<'_> {
     pub fn probes<'c>(
         &'c self,
         catalog: &'c Catalog,
-        workspace: Option<&Workspace>,
+        workspace: Option<&'c Workspace>,
         cwd: &Utf8Path,
         acquire: Acquire,
     ) -> (LiveProbes<'c>, Vec<Finding>) {
@@ -175,7 +177,7 @@ impl Registries<'_> {
             self.installer,
             acquire,
             dir,
-            self.definers(catalog),
+            self.definers(catalog, workspace.map(|it| it.root.as_path())),
             stored,
             &catalog.asked,
         )
@@ -183,12 +185,31 @@ impl Registries<'_> {
 
     /// The plugins whose predicates count, whether they are active or not. What a mere dependency embeds must not
     /// decide about anything else, and nothing of what the user turned off may run.
-    pub fn definers<'c>(&'c self, catalog: &'c Catalog) -> impl Iterator<Item = &'c Plugin> {
-        catalog.plugins.iter().filter(|plugin| {
-            !matches!(plugin.origin, Origin::Crate(..))
-                && !self.config.enablement.is_disabled(plugin.name.as_str())
+    pub fn definers<'c>(
+        &'c self,
+        catalog: &'c Catalog,
+        workspace: Option<&'c Utf8Path>,
+    ) -> impl Iterator<Item = &'c Plugin> {
+        let enablement = &self.config.enablement;
+        catalog.plugins.iter().filter(move |plugin| {
+            let trusted = match plugin.origin {
+                Origin::BuiltIn | Origin::Registry(_) => true,
+                Origin::Member(_) => has_word(enablement, plugin, workspace),
+                Origin::Crate(..) => false,
+            };
+            trusted && !enablement.is_disabled(plugin.name.as_str())
         })
     }
+}
+
+/// Whether the user has named the plugin. What comes with a workspace that was only cloned is not trusted to run programs.
+pub(crate) fn has_word(
+    enablement: &Enablement,
+    plugin: &Plugin,
+    workspace: Option<&Utf8Path>,
+) -> bool {
+    let name = plugin.name.as_str();
+    enablement.is_used(name, workspace) || enablement.is_auto_enabled(name)
 }
 
 fn too_deep() -> Finding {
@@ -244,6 +265,12 @@ impl Judge<'_> {
                 Ok(cause) => cause,
                 Err(reason) => return State::Inactive(reason),
             },
+            (Origin::Member(_), _) if plugin.asking == Asking::RunsPrograms => {
+                if !has_word(self.enablement, plugin, self.root) {
+                    return State::Inactive(Reason::WouldRun);
+                }
+                Cause::Used
+            }
             (_, Waking::WhenUsed) if used() => Cause::Used,
             (_, Waking::WhenUsed) => return State::Inactive(Reason::Sleeping),
             (_, Waking::ByItself) => Cause::Gate,

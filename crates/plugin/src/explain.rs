@@ -60,7 +60,9 @@ fn explain<'s>(considered: Considered<'s>, here: Surroundings<'_>) -> Explanatio
     // Conditions may run programs; those of a plugin that nobody agreed to are not even asked.
     let refused = matches!(
         considered.state,
-        State::Inactive(Reason::Disabled | Reason::NoConsent | Reason::Superseded(_))
+        State::Inactive(
+            Reason::Disabled | Reason::NoConsent | Reason::WouldRun | Reason::Superseded(_)
+        )
     );
     let here = here_for(here, plugin);
     let explain = |gate: &Gate| match refused {

@@ -27,6 +27,8 @@ pub struct Plugin {
     pub gate: Gate,
     /// Whether it needs the user's word first.
     pub waking: Waking,
+    /// What asking its conditions does.
+    pub asking: Asking,
     /// The predicates that it defines, which count whether it applies or not.
     pub predicates: Vec<PredicateName>,
     /// Its [`Offers`], then its manifest.
@@ -82,6 +84,15 @@ pub enum Waking {
     WhenUsed,
 }
 
+/// What asking the conditions of a plugin does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Asking {
+    /// It only looks.
+    Looks,
+    /// Some of them run a program.
+    RunsPrograms,
+}
+
 /// Where a plugin comes from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Origin {
@@ -114,6 +125,10 @@ impl Plugin {
             file: file.to_owned(),
             gate: manifest.gate.clone(),
             waking: if sleeps { Waking::WhenUsed } else { Waking::ByItself },
+            asking: match manifest.gates().any(Gate::runs_programs) {
+                true => Asking::RunsPrograms,
+                false => Asking::Looks,
+            },
             predicates: manifest.predicates.iter().map(|defined| defined.name.clone()).collect(),
             // Plain data with string keys only: this cannot fail, and if it did, `manifest` would say so.
             packed: Packed(postcard::to_allocvec(&(&offers, manifest)).unwrap_or_default()),

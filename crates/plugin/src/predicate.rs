@@ -143,6 +143,16 @@ impl Gate {
         self.iter().any(|predicate| matches!(predicate, Predicate::Custom { .. }))
     }
 
+    /// Whether asking it runs a program: a shell command, or what a plugin ships.
+    #[must_use]
+    pub fn runs_programs(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |predicate, _| {
+            found |= matches!(predicate, Predicate::Shell(_) | Predicate::Custom { .. });
+        });
+        found
+    }
+
     /// Whether it can name a crate whose sources could be fetched: a concrete one that is not
     /// beneath `not(...)`, or a custom predicate, which may name one when it runs.
     #[must_use]

@@ -109,6 +109,8 @@ pub enum Why {
     GroupGate,
     /// The skill's own gate does not hold.
     SkillGate,
+    /// It comes with the workspace, its gate runs a program, and nobody has agreed to that.
+    WouldRun,
     /// It is not on this machine, and nothing was to be fetched.
     NotFetched,
     /// The crate says that it has no skills.
@@ -154,6 +156,7 @@ impl fmt::Display for Why {
         f.write_str(match self {
             Self::GroupGate => "the gate of its group does not hold",
             Self::SkillGate => "its own gate does not hold",
+            Self::WouldRun => "its gate would run a program; `[plugins] use` allows that",
             Self::NotFetched => "it has not been fetched",
             Self::OptedOut => "the crate says that it has no skills",
             Self::NoSkills => "there are no skills in it",

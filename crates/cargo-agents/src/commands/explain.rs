@@ -140,6 +140,10 @@ pub(super) fn state_in_words(state: &State) -> String {
         State::Inactive(Reason::Sleeping) => {
             "not active: it names no crate, so it sleeps until `[plugins] use` names it".to_owned()
         }
+        State::Inactive(Reason::WouldRun) => {
+            "not active: it comes with this workspace and its conditions run programs; `[plugins] use` turns it on"
+                .to_owned()
+        }
         State::Inactive(Reason::NoConsent) => {
             "not active: a dependency brings it; `[plugins] use` or `auto-enable` turns it on"
                 .to_owned()

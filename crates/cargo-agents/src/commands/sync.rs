@@ -197,7 +197,10 @@ fn fetch_once(here: &Here<'_>) -> (Vec<SyncedView>, Vec<Finding>) {
             }
         }
     }
-    let definers = here.registries.definers(&here.set.catalog);
+    let definers = {
+        let root = here.workspace.as_ref().map(|workspace| workspace.root.as_path());
+        here.registries.definers(&here.set.catalog, root)
+    };
     for plugin in definers.filter(|plugin| !plugin.predicates.is_empty()) {
         let Ok(manifest) = plugin.manifest() else { continue };
         for predicate in &manifest.predicates {

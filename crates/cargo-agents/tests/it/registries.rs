@@ -795,3 +795,40 @@ fn explaining_a_plugin_that_nobody_agreed_to_runs_none_of_its_conditions() {
     assert!(explained.contains("a dependency brings it"), "{explained}");
     assert!(!ran.exists(), "its condition was run");
 }
+
+#[test]
+fn a_workspace_that_was_only_cloned_runs_no_program_of_its_own() {
+    let world = World::new();
+    let ran = world.sample.scratch().path("ran");
+    let manifest = format!(
+        "predicates = [\"shell(touch {ran})\", \"own()\"]\n[[predicate]]\nname = \"own\"\ncommand = {{ script = \"own.sh\" }}\n[subcommand.member-cmd]\ndescription = \"x\"\ncommand = {{ executable = \"echo\" }}\n"
+    );
+    world.sample.write("SYMPOSIUM.toml", &manifest);
+    world.sample.write("own.sh", &format!("touch {ran}"));
+    // A trusted plugin that uses the name of its predicate does not run it either.
+    world.plugin(
+        "p",
+        &subcommand(
+            "p",
+            "crates = [\"*\"]\npredicates = [\"own()\"]",
+            "trusted",
+            "{ executable = \"echo\" }",
+        ),
+    );
+    for args in [
+        &["--help"][..],
+        &["plugin", "list"],
+        &["plugin", "explain", "app"],
+        &["member-cmd"],
+        &["trusted"],
+        &["plugin", "sync"],
+    ] {
+        world.agents(args);
+        assert!(!ran.exists(), "{args:?} ran a program of the workspace");
+    }
+    assert!(because(&world, "app").contains("its conditions run programs"));
+    let root = world.sample.root();
+    world.config(&format!("[defaults]\nsymposium-recommendations = false\n[plugins]\nuse = [{{ name = \"app\", workspace = \"{root}\" }}]\n"));
+    assert_eq!(world.ok(&["member-cmd", "now"]), "now\n");
+    assert!(ran.exists());
+}

@@ -15,7 +15,7 @@ use super::{
     sources::Locator,
 };
 use crate::{
-    active::{ActiveSet, here_for},
+    active::{ActiveSet, has_word, here_for},
     catalog::Registries,
     config::AgentsSyncing,
     embedded::AGENTS_SKILLS_DIR,
@@ -201,6 +201,14 @@ impl<'a> Gather<'a> {
             }
         };
         let Behalf { plugin, group, here } = behalf;
+        let root = self.workspace.map(|workspace| workspace.root.as_path());
+        if matches!(plugin.origin, Origin::Member(_))
+            && header.gate.runs_programs()
+            && !has_word(&self.registries.config.enablement, plugin, root)
+        {
+            self.skip(plugin, format!("skill {name}"), Why::WouldRun);
+            return None;
+        }
         if !header.gate.holds(here) {
             self.skip(plugin, format!("skill {name}"), Why::SkillGate);
             return None;
