@@ -15,6 +15,32 @@
 //!
 //! Three rules decide everything. What the ledger does not list is not ours and is never touched. What the ledger lists
 //! but somebody has edited since is theirs until they say otherwise. And making a plan changes nothing.
+//!
+//! ```
+//! use agents_sync::{Desired, DesiredServer, Edited, Places, preview, sync};
+//! use agents_system::{edit::Format, progress::Progress};
+//! # let dir = tempfile::tempdir()?;
+//! # let root = camino::Utf8PathBuf::from_path_buf(dir.path().to_owned()).unwrap();
+//! let (places, file) = (Places::below(&root.join("state")), root.join(".mcp.json"));
+//! fs_err::write(&file, "{\n  // mine\n}\n")?;
+//! let mut desired = Desired::default();
+//! desired.servers.push(DesiredServer {
+//!     host: agents_host::HostId::new("claude").unwrap(),
+//!     file: file.clone(),
+//!     format: Format::Json,
+//!     at: ["mcpServers", "explain"].into(),
+//!     value: serde_json::json!({ "command": "explain" }),
+//!     name: "explain".to_owned(),
+//!     from: "serde 1.0.200".to_owned(),
+//! });
+//! let plan = preview(&places, &desired, &root, Edited::Keep)?;
+//! assert_eq!(plan.changes.len(), 1);
+//! sync(&places, &desired, &root, Edited::Keep, &Progress::silent())?;
+//! assert!(fs_err::read_to_string(&file)?.contains("// mine"));
+//! sync(&places, &Desired::default(), &root, Edited::Keep, &Progress::silent())?;
+//! assert_eq!(fs_err::read_to_string(&file)?, "{\n  // mine\n}\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod apply;
 pub mod desired;

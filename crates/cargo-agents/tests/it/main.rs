@@ -11,6 +11,7 @@
 mod world;
 
 mod command_line;
+mod consent;
 mod custom_predicates;
 mod installing;
 mod plugin_commands;
