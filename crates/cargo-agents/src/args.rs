@@ -226,6 +226,9 @@ pub(crate) enum CacheCommand {
         /// Remove everything, also what is in use
         #[arg(long)]
         all: bool,
+        /// Also what has not been used for so many days
+        #[arg(long, value_name = "DAYS", conflicts_with = "all")]
+        unused_for: Option<u32>,
         /// Only say what would be removed
         #[arg(long)]
         dry_run: bool,

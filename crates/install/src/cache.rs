@@ -139,12 +139,6 @@ pub fn plan_prune(entries: &[CacheEntry], keep: Keep, now: SystemTime) -> Plan {
 }
 
 impl Plan {
-    /// Bytes that it sets free.
-    #[must_use]
-    pub fn size(&self) -> u64 {
-        self.remove.iter().map(|entry| entry.size).sum()
-    }
-
     /// Does it. Something that a process has begun to work on since is left alone.
     pub fn apply(&self) -> Result<Pruned, AcquireError> {
         let mut pruned = Pruned::default();

@@ -1,8 +1,11 @@
 //! `cargo agents plugin cache list|prune`
 
-use std::{process::ExitCode, time::SystemTime};
+use std::{
+    process::ExitCode,
+    time::{Duration, SystemTime},
+};
 
-use agents_install::cache::{CacheEntry, Keep, Kind, Standing, list, plan_prune};
+use agents_install::cache::{CacheEntry, Keep, Kind, Standing, changed_files, list, plan_prune};
 use serde::Serialize;
 
 use crate::{args::CacheCommand, failure::Failure, output::Output, settings::Settings};
@@ -33,6 +36,8 @@ struct EntryView {
     standing: &'static str,
     bytes: u64,
     path: String,
+    /// Programs in it that are not what was installed
+    changed: Vec<String>,
 }
 
 pub(crate) fn run(
@@ -43,8 +48,14 @@ pub(crate) fn run(
     let entries = list(&settings.dirs.cache);
     let (shown, removed, busy) = match command {
         CacheCommand::List => (entries, false, Vec::new()),
-        CacheCommand::Prune { all, dry_run } => {
-            let keep = if *all { Keep::Nothing } else { Keep::Current };
+        CacheCommand::Prune { all, unused_for, dry_run } => {
+            let keep = match (all, unused_for) {
+                (true, _) => Keep::Nothing,
+                (false, Some(days)) => {
+                    Keep::UsedWithin(Duration::from_hours(24 * u64::from(*days)))
+                }
+                (false, None) => Keep::Current,
+            };
             let plan = plan_prune(&entries, keep, SystemTime::now());
             if *dry_run {
                 (plan.remove, false, Vec::new())
@@ -70,6 +81,9 @@ pub(crate) fn run(
             "{:width$}  {version:16}  {:14}  {size:>9}  {}",
             entry.what, view.standing, view.path
         ))?;
+        for file in &view.changed {
+            output.line(format!("  changed since it was installed: {file}"))?;
+        }
     }
     let total = human_size(shown.iter().map(|entry| entry.size).sum());
     output.line(match command {
@@ -103,6 +117,7 @@ fn view(entry: &CacheEntry) -> EntryView {
         },
         bytes: entry.size,
         path: entry.path.to_string(),
+        changed: changed_files(entry).iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -127,3 +127,25 @@ fn offline_a_missing_tool_is_an_error_with_a_way_out_and_a_cached_one_runs() {
     assert_eq!(world.ok(&["cloned"]), "cloned\n");
     assert_eq!(world.ok(&["--offline", "cloned"]), "cloned\n");
 }
+
+#[test]
+fn a_tool_that_was_tampered_with_is_shown_in_the_list() {
+    let world = world_with_tool(COUNTING);
+    world.ok(&["tool"]);
+    let entry = || world.json(&["plugin", "cache", "list"])["entries"][0].clone();
+    assert_eq!(entry()["changed"].as_array().unwrap().len(), 0, "{}", entry());
+    let program = format!("{}/bin/tool", entry()["path"].as_str().unwrap());
+    std::fs::remove_file(&program).unwrap();
+    std::fs::write(&program, "#!/bin/sh\necho evil\n").unwrap();
+    assert_eq!(entry()["changed"][0], program);
+}
+
+#[test]
+fn what_is_in_use_survives_a_prune_of_the_unused() {
+    let world = world_with_tool(COUNTING);
+    world.ok(&["tool"]);
+    let kept = world.json(&["plugin", "cache", "prune", "--unused-for", "30"]);
+    assert_eq!(kept["entries"].as_array().unwrap().len(), 0, "{kept}");
+    assert_eq!(world.ok(&["tool"]), "tool runs\n");
+    assert_eq!(installs(&world), 1);
+}
