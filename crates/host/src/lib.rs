@@ -29,13 +29,13 @@
 //! let (claude, codex) = (find(&hosts, "claude-code")?, find(&hosts, "codex")?);
 //!
 //! let env = |name: &str| (name == "CODEX_HOME").then(|| "/data/codex".to_owned());
-//! let roots = Roots { home: "/home/me".into(), workspace: Some("/work/app".into()), env: &env };
+//! let roots = Roots { home: "/home/me".into(), workspace: Some("/src/app".into()), env: &env };
 //! let paths = codex.paths(Scope::User, &roots);
 //! assert_eq!(paths.mcp_file.as_deref(), Some("/data/codex/config.toml".into()));
 //!
 //! let dirs = skill_dirs(&[claude, codex], Scope::Project, &roots);
 //! let dirs: Vec<&str> = dirs.iter().map(|it| it.dir.as_str()).collect();
-//! assert_eq!(dirs, ["/work/app/.agents/skills", "/work/app/.claude/skills"]);
+//! assert_eq!(dirs, ["/src/app/.agents/skills", "/src/app/.claude/skills"]);
 //!
 //! let registrations = hooks::registrations(claude, &[Event::Stop]);
 //! assert_eq!(registrations[0].at, ["hooks", "Stop"]);

@@ -55,6 +55,7 @@ mod intent;
 mod json;
 mod lines;
 pub mod markdown;
+mod quoted;
 mod toml;
 mod yaml;
 

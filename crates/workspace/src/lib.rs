@@ -72,4 +72,4 @@ pub use find::{Glance, Workspaces};
 pub use metadata::{Details, PackageDetails};
 pub use name::CrateName;
 pub use package::{Member, Package, PackageSource, Workspace};
-pub use sources::{CrateOrigin, CrateSource};
+pub use sources::{CrateOrigin, CrateSource, exactly};

@@ -246,7 +246,9 @@ fn best(
         })
 }
 
-fn exactly(version: &Version) -> VersionReq {
+/// The requirement that only this version satisfies.
+#[must_use]
+pub fn exactly(version: &Version) -> VersionReq {
     let comparator = semver::Comparator {
         op: semver::Op::Exact,
         major: version.major,

@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 
 use agents_system::finding::{Finding, Place, Severity};
-use agents_workspace::{CrateName, Workspace};
+use agents_workspace::{CrateName, Workspace, exactly};
 use camino::{Utf8Path, Utf8PathBuf};
 use semver::VersionReq;
 
@@ -326,15 +326,4 @@ fn whose(workspace: Option<&Workspace>, dir: &Utf8Path, sources: &Sources) -> Wh
 pub(super) fn not_fetched(what: &str) -> Finding {
     Finding::warning(format!("the skills of {what} have not been fetched"))
         .hint("`cargo agents sync` fetches them")
-}
-
-fn exactly(version: &semver::Version) -> VersionReq {
-    let comparator = semver::Comparator {
-        op: semver::Op::Exact,
-        major: version.major,
-        minor: Some(version.minor),
-        patch: Some(version.patch),
-        pre: version.pre.clone(),
-    };
-    VersionReq { comparators: vec![comparator] }
 }

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use crate::edit::{EditError, Format, KeyPath, is_bare};
+use crate::edit::{EditError, Format, KeyPath, is_bare, quoted::quoted};
 
 /// A key as it is written.
 pub(super) fn key(key: &str) -> String {
-    if is_bare(key) { key.to_owned() } else { string(key) }
+    if is_bare(key) { key.to_owned() } else { quoted(key) }
 }
 
 /// Keys with dots between them.
@@ -25,7 +25,7 @@ pub(super) fn inline(at: &KeyPath, value: &Value) -> Result<String, EditError> {
         Value::Bool(boolean) => boolean.to_string(),
         Value::Number(number) if number.as_i64().is_some() || number.is_f64() => number.to_string(),
         Value::Number(_) => return Err(refuse("a number of more than 63 bits")),
-        Value::String(text) => string(text),
+        Value::String(text) => quoted(text),
         Value::Array(items) => {
             let items: Vec<String> =
                 items.iter().map(|item| inline(at, item)).collect::<Result<_, _>>()?;
@@ -74,22 +74,4 @@ pub(super) fn section(
         }
     }
     Ok(out)
-}
-
-fn string(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control() => drop(write!(out, "\\u{:04X}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }

@@ -1,10 +1,8 @@
 //! Values as YAML.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
-use crate::edit::is_bare;
+use crate::edit::{is_bare, quoted::quoted};
 
 /// Words that some reader takes for something else than text.
 const WORDS: [&str; 14] = [
@@ -109,26 +107,4 @@ fn is_plain(text: &str) -> bool {
         && text.chars().all(is_safe)
         && !text.ends_with(' ')
         && !WORDS.contains(&text.to_ascii_lowercase().as_str())
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control()
-                || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}'..='\u{ffff}') =>
-            {
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
