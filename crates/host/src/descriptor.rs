@@ -143,6 +143,8 @@ fn decode_hooks(table: &Layered<'_>) -> Option<Hooks> {
     Some(Hooks {
         project: project_path(table, "project"),
         user: user_path(table, "user"),
+        fallback_project: project_path(table, "fallback-project"),
+        fallback_user: user_path(table, "fallback-user"),
         shape: shape?,
         container,
         matcher,

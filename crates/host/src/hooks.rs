@@ -48,7 +48,14 @@ pub enum Owned {
 /// The command line that a host runs for an event.
 #[must_use]
 pub fn command(host: &HostId, event: Event) -> String {
-    format!("{OUR_PROGRAM} hook {host} {}", event.kebab())
+    format!("{}{}", mark(host), event.kebab())
+}
+
+/// What every command line that a host runs for an event begins with: so an entry of ours is known, also one that an earlier
+/// version or a colleague wrote.
+#[must_use]
+pub fn mark(host: &HostId) -> String {
+    format!("{OUR_PROGRAM} hook {host} ")
 }
 
 /// What to write for these events. Events that the host does not have are left out; a host without hooks,

@@ -155,6 +155,10 @@ pub struct Hooks {
     pub project: Option<ProjectPath>,
     /// The file of the user.
     pub user: Option<UserPath>,
+    /// The file in the workspace that it listens to while the one above is missing.
+    pub fallback_project: Option<ProjectPath>,
+    /// The same of the user.
+    pub fallback_user: Option<UserPath>,
     /// What a registration looks like.
     pub shape: HookShape,
     /// The keys that lead to the events, from the top of the file.
@@ -203,6 +207,17 @@ pub enum HookShape {
     Cursor,
     /// A file of our own with one list of triggers and actions.
     Kiro,
+}
+
+impl HookShape {
+    /// Whether the registrations of all events are one piece, which cannot be wanted in part.
+    #[must_use]
+    pub fn is_one_piece(self) -> bool {
+        match self {
+            Self::Groups | Self::NamedGroups | Self::Cursor => false,
+            Self::GroupsFile | Self::Antigravity | Self::Copilot | Self::Kiro => true,
+        }
+    }
 }
 
 /// How long a host shall wait, in its own unit.

@@ -25,6 +25,8 @@ pub struct Resolved {
     pub agents_read: Vec<Utf8PathBuf>,
     /// The file to register hooks in.
     pub hook_file: Option<Utf8PathBuf>,
+    /// The file that it listens to for hooks while `hook_file` is missing.
+    pub hook_file_fallback: Option<Utf8PathBuf>,
     /// Hook files of other hosts that it runs as well.
     pub hook_files_read: Vec<Utf8PathBuf>,
     /// The file to register MCP servers in.
@@ -91,6 +93,7 @@ impl Host {
             agents_dir: agents.and_then(|it| it.project.as_ref()).and_then(one),
             agents_read: many(&self.reads.project.agents),
             hook_file: hooks.and_then(|it| it.project.as_ref()).and_then(one),
+            hook_file_fallback: hooks.and_then(|it| it.fallback_project.as_ref()).and_then(one),
             hook_files_read: many(&self.reads.project.hooks),
             mcp_file: mcp.and_then(|it| it.project.as_ref()).and_then(one),
             mcp_file_instead: mcp.map(|it| many(&it.instead_project)).unwrap_or_default(),
@@ -113,6 +116,7 @@ impl Host {
             agents_dir: agents.and_then(|it| it.user.as_ref()).and_then(one),
             agents_read: many(&self.reads.user.agents),
             hook_file: hooks.and_then(|it| it.user.as_ref()).and_then(one),
+            hook_file_fallback: hooks.and_then(|it| it.fallback_user.as_ref()).and_then(one),
             hook_files_read: many(&self.reads.user.hooks),
             mcp_file: mcp.and_then(|it| it.user.as_ref()).and_then(one),
             mcp_file_instead: mcp.map(|it| many(&it.instead_user)).unwrap_or_default(),

@@ -8,14 +8,14 @@ use agents_system::{
     explain::{ErrorKind, Explain},
     finding::{Finding, Place},
     foreign::{ForeignError, ForeignFile, backup, remove_unfinished},
-    ledger::{Ledger, LedgerError, Property},
+    ledger::{Ledger, LedgerError, Part, Property},
     lock::{Lock, LockError},
     progress::Progress,
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
-    desired::Desired,
+    desired::{Desired, digest_of},
     facts::{Facts, File, IGNORE_ALL, IGNORE_FILE, Marked, Slot},
     plan::{Action, Change, Edited, Plan},
 };
@@ -142,7 +142,9 @@ fn recover(places: &Places) -> Result<Ledger, LedgerError> {
         for entry in ledger.entries.iter().chain(intended) {
             match &entry.property {
                 Property::Directory { dir, .. } => sweep(dir),
-                Property::Key { file, .. } => remove_unfinished(file),
+                Property::File { file, .. } | Property::Part(Part { file, .. }) => {
+                    remove_unfinished(file);
+                }
             }
         }
         ledger.resolve(came_true);
@@ -171,10 +173,14 @@ fn came_true(property: &Property, recorded: Option<&Property>) -> bool {
             Slot::Taken { marked, .. } => marked == Marked::Yes && recorded.is_none(),
             Slot::Free | Slot::Source => false,
         },
-        Property::Key { file, format, at, value, .. } => match Facts::file_at(file) {
-            File::Text(text) => edit::read(*format, &text).is_ok_and(|document| {
-                at.keys().iter().try_fold(&document, |it, key| it.get(key)) == Some(value)
-            }),
+        Property::File { file, digest } => match Facts::file_at(file) {
+            File::Text(text) => digest_of(&text) == *digest,
+            File::Absent | File::Unreadable(_) => false,
+        },
+        Property::Part(part) => match Facts::file_at(&part.file) {
+            File::Text(text) => {
+                edit::read(part.format, &text).is_ok_and(|document| part.is_in(&document))
+            }
             File::Absent | File::Unreadable(_) => false,
         },
     }

@@ -2,7 +2,12 @@
 
 use std::rc::Rc;
 
-use agents_host::{Host, HostId, Roots, Scope, host::FileFormat, skill_dirs};
+use agents_host::{
+    Event, Host, HostId, Roots, Scope,
+    hooks::{OUR_NAME, Owned, mark, registrations},
+    host::FileFormat,
+    skill_dirs,
+};
 use agents_plugin::{
     config::Registration,
     manifest::McpServer,
@@ -10,8 +15,9 @@ use agents_plugin::{
     skills::{Skill, SkillName, SkillTree},
 };
 use agents_system::{
-    edit::{Format, KeyPath},
-    finding::Finding,
+    edit::{self, Format, KeyPath},
+    finding::{Finding, Severity},
+    ledger::{Part, Share, What},
 };
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
@@ -21,8 +27,10 @@ use serde_json::Value;
 pub struct Desired {
     /// Skills, one for each directory that should hold it.
     pub skills: Vec<DesiredSkill>,
-    /// MCP servers, one for each file that should list it.
-    pub servers: Vec<DesiredServer>,
+    /// Parts of files: MCP servers and registrations of hooks, one for each file that should have it.
+    pub parts: Vec<DesiredPart>,
+    /// Files that are ours as a whole.
+    pub files: Vec<DesiredFile>,
 }
 
 /// A skill in one directory of skills.
@@ -46,20 +54,41 @@ pub struct DesiredSkill {
     pub from: String,
 }
 
-/// An MCP server in one file.
+/// A part of a file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DesiredServer {
+pub struct DesiredPart {
     /// The host that reads the file.
     pub host: HostId,
     /// The file.
     pub file: Utf8PathBuf,
     /// How it is written.
     pub format: Format,
-    /// The key of the server.
+    /// The key.
     pub at: KeyPath,
-    /// The entry, as the host wants it.
+    /// How much of what is there is ours.
+    pub share: Share,
+    /// What should be there, as the host wants it.
     pub value: Value,
-    /// The name of the server.
+    /// What it is.
+    pub what: What,
+    /// Its name.
+    pub name: String,
+    /// Where it comes from, in words.
+    pub from: String,
+}
+
+/// A file that is ours as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DesiredFile {
+    /// The host that reads it.
+    pub host: HostId,
+    /// Where.
+    pub file: Utf8PathBuf,
+    /// What should be in it.
+    pub text: String,
+    /// What it is.
+    pub what: What,
+    /// Its name.
     pub name: String,
     /// Where it comes from, in words.
     pub from: String,
@@ -109,14 +138,14 @@ pub fn add_server(
         let Some(mcp) = host.mcp.get() else {
             let why = host.mcp.reason().unwrap_or("it has no place for MCP servers");
             findings.push(Finding::new(
-                agents_system::finding::Severity::Note,
+                Severity::Note,
                 format!("{} does not get the MCP server `{}`: {why}", host.name, server.name),
             ));
             continue;
         };
         let Some((scope, file)) = mcp_file(host, registration, roots) else { continue };
         match mcp.entry(scope, server) {
-            Ok(value) => desired.servers.push(DesiredServer {
+            Ok(value) => desired.parts.push(DesiredPart {
                 host: host.id.clone(),
                 file,
                 format: match mcp.format {
@@ -125,7 +154,9 @@ pub fn add_server(
                     FileFormat::Yaml => Format::Yaml,
                 },
                 at: KeyPath::from(mcp.key_path(&server.name)),
+                share: Share::Key,
                 value,
+                what: What::Server,
                 name: server.name.clone(),
                 from: from.to_owned(),
             }),
@@ -138,20 +169,123 @@ pub fn add_server(
     findings
 }
 
+/// The events that every host calls us for, whether a plugin has a hook for them or not: hosts read their files when a
+/// session begins, and what becomes active during it must find them calling.
+pub const ALWAYS: [Event; 4] =
+    [Event::PreToolUse, Event::PostToolUse, Event::UserPromptSubmit, Event::SessionStart];
+
+/// An event that a plugin has a hook for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantedEvent {
+    /// The event.
+    pub event: Event,
+    /// Only in this host.
+    pub host: Option<HostId>,
+    /// Which hook wants it, in words.
+    pub hook: String,
+    /// Where that comes from, in words.
+    pub from: String,
+}
+
+/// Has every host call us for [`ALWAYS`] and for the events that plugins want.
+pub fn add_hooks(
+    desired: &mut Desired,
+    wanted: &[WantedEvent],
+    hosts: &[&Host],
+    registration: Registration,
+    roots: &Roots<'_>,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for host in hosts {
+        let mine: Vec<&WantedEvent> =
+            wanted.iter().filter(|it| it.host.as_ref().is_none_or(|id| *id == host.id)).collect();
+        let Some(hooks) = host.hooks.get() else {
+            let why = host.hooks.reason().unwrap_or("it has no hooks");
+            findings.extend(mine.iter().map(|it| without(host, it, why)));
+            continue;
+        };
+        let missing = mine.iter().filter(|it| hooks.event(it.event).is_none());
+        findings.extend(missing.map(|it| without(host, it, "it has no such event")));
+        let Some(file) = hook_file(host, registration, roots) else { continue };
+        let events: Vec<Event> = match hooks.shape.is_one_piece() {
+            // Another workspace may want other events in the same piece.
+            true => Event::ALL.to_vec(),
+            false => ALWAYS.into_iter().chain(mine.iter().map(|it| it.event)).collect(),
+        };
+        for it in registrations(host, &events) {
+            let from = mine.iter().find(|wanted| Some(wanted.event) == it.event);
+            let from = from.filter(|_| it.event.is_some_and(|event| !ALWAYS.contains(&event)));
+            let from = from.map_or(OUR_NAME, |it| &it.from).to_owned();
+            let name = it.event.map_or("every event", Event::kebab).to_owned();
+            let (host, file, what) = (host.id.clone(), file.clone(), What::Hook);
+            let share = match it.owned {
+                Owned::WholeFile => {
+                    let text = format!("{:#}\n", it.value);
+                    desired.files.push(DesiredFile { host, file, text, what, name, from });
+                    continue;
+                }
+                Owned::ListItem => Share::Item { mark: mark(&host) },
+                Owned::Key => Share::Key,
+                Owned::Scaffold => Share::Scaffold,
+            };
+            let (format, at, value) = (Format::Json, KeyPath::from(it.at), it.value);
+            desired.parts.push(DesiredPart {
+                host,
+                file,
+                format,
+                at,
+                share,
+                value,
+                what,
+                name,
+                from,
+            });
+        }
+    }
+    findings
+}
+
+fn without(host: &Host, wanted: &WantedEvent, why: &str) -> Finding {
+    let WantedEvent { event, hook, .. } = wanted;
+    let said = format!("{} does not run the hook `{hook}` for {event}: {why}", host.name);
+    Finding::new(Severity::Note, said)
+}
+
+/// The file to register hooks in. Where the host listens to another one only as long as its main one is missing, and that
+/// other one has hooks, ours go there: a new main file would silence them.
+fn hook_file(host: &Host, registration: Registration, roots: &Roots<'_>) -> Option<Utf8PathBuf> {
+    let container = KeyPath::from(host.hooks.get()?.container.clone());
+    let has_hooks = |file: &Utf8PathBuf| {
+        let text = fs_err::read_to_string(file).unwrap_or_default();
+        let document = edit::read(Format::Json, &text).unwrap_or_default();
+        Part::find(&container, &document).is_some()
+    };
+    in_scope(registration, |scope| {
+        let paths = host.paths(scope, roots);
+        let main = paths.hook_file?;
+        let fallback = paths.hook_file_fallback.filter(|file| !main.exists() && has_hooks(file));
+        Some(fallback.unwrap_or(main))
+    })
+}
+
 /// The file of the wanted scope; a host without one in the workspace gets its entry in the user's.
 fn mcp_file(
     host: &Host,
     registration: Registration,
     roots: &Roots<'_>,
 ) -> Option<(Scope, Utf8PathBuf)> {
-    let in_scope = |scope| {
+    in_scope(registration, |scope| {
         let paths = host.paths(scope, roots);
         let instead = paths.mcp_file_instead.into_iter().find(|file| file.exists());
         Some((scope, instead.or(paths.mcp_file)?))
-    };
+    })
+}
+
+/// What there is in the wanted scope, or else in the other one.
+fn in_scope<T>(registration: Registration, find: impl Fn(Scope) -> Option<T>) -> Option<T> {
     match registration {
-        Registration::Project => in_scope(Scope::Project).or_else(|| in_scope(Scope::User)),
-        Registration::User => in_scope(Scope::User).or_else(|| in_scope(Scope::Project)),
+        Registration::Project => find(Scope::Project).or_else(|| find(Scope::User)),
+        Registration::User => find(Scope::User).or_else(|| find(Scope::Project)),
     }
 }
 
@@ -176,6 +310,12 @@ pub fn from(because: &[Matched], plugin: &str) -> String {
         Some((name, version)) => format!("{name} {version}"),
         None => plugin.to_owned(),
     }
+}
+
+/// Of a file that is ours as a whole.
+#[must_use]
+pub fn digest_of(text: &str) -> String {
+    hex(&agents_system::cache::digest(text.as_bytes()))
 }
 
 /// Hexadecimal digits.

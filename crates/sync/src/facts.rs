@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agents_plugin::skills::{MARKER, content_digest};
 use agents_system::{
     foreign::ForeignFile,
-    ledger::{Ledger, Property},
+    ledger::{Ledger, Part, Property},
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -73,13 +73,18 @@ impl Facts {
                 }
             }
         }
-        for server in &desired.servers {
-            facts.see_file(&server.file);
+        for part in &desired.parts {
+            facts.see_file(&part.file);
+        }
+        for whole in &desired.files {
+            facts.see_file(&whole.file);
         }
         for entry in &ledger.entries {
             match &entry.property {
                 Property::Directory { dir, .. } => facts.see_slot(dir),
-                Property::Key { file, .. } => facts.see_file(file),
+                Property::File { file, .. } | Property::Part(Part { file, .. }) => {
+                    facts.see_file(file);
+                }
             }
         }
         facts

@@ -17,19 +17,21 @@
 //! but somebody has edited since is theirs until they say otherwise. And making a plan changes nothing.
 //!
 //! ```
-//! use agents_sync::{Desired, DesiredServer, Edited, Places, preview, sync};
-//! use agents_system::{edit::Format, progress::Progress};
+//! use agents_sync::{Desired, DesiredPart, Edited, Places, preview, sync};
+//! use agents_system::{edit::Format, ledger::{Share, What}, progress::Progress};
 //! # let dir = tempfile::tempdir()?;
 //! # let root = camino::Utf8PathBuf::from_path_buf(dir.path().to_owned()).unwrap();
 //! let (places, file) = (Places::below(&root.join("state")), root.join(".mcp.json"));
 //! fs_err::write(&file, "{\n  // mine\n}\n")?;
 //! let mut desired = Desired::default();
-//! desired.servers.push(DesiredServer {
+//! desired.parts.push(DesiredPart {
 //!     host: agents_host::HostId::new("claude").unwrap(),
 //!     file: file.clone(),
 //!     format: Format::Json,
 //!     at: ["mcpServers", "explain"].into(),
+//!     share: Share::Key,
 //!     value: serde_json::json!({ "command": "explain" }),
+//!     what: What::Server,
 //!     name: "explain".to_owned(),
 //!     from: "serde 1.0.200".to_owned(),
 //! });
@@ -48,6 +50,6 @@ pub mod facts;
 pub mod plan;
 
 pub use apply::{Applied, ApplyError, Places, preview, sync, uninstall};
-pub use desired::{Desired, DesiredServer, DesiredSkill};
+pub use desired::{Desired, DesiredFile, DesiredPart, DesiredSkill};
 pub use facts::Facts;
 pub use plan::{Action, Change, Edited, Note, Plan};

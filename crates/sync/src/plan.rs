@@ -1,6 +1,7 @@
 //! The changes between what is there and what should be.
 
-mod servers;
+mod files;
+mod parts;
 mod skills;
 
 use std::{collections::BTreeSet, rc::Rc};
@@ -8,9 +9,8 @@ use std::{collections::BTreeSet, rc::Rc};
 use agents_host::HostId;
 use agents_plugin::skills::SkillTree;
 use agents_system::{
-    edit::Format,
     finding::Finding,
-    ledger::{Entry, Ledger, Property},
+    ledger::{Entry, Ledger, Property, What},
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -51,8 +51,6 @@ pub enum Change {
     File {
         /// The file.
         file: Utf8PathBuf,
-        /// How it is written.
-        format: Format,
         /// Its text; `None` if there is none.
         before: Option<String>,
         /// Its text afterwards; `None` if it goes, because we made it and nothing else is in it.
@@ -67,7 +65,9 @@ pub enum Change {
 pub struct Note {
     /// What happens.
     pub action: Action,
-    /// The name of the server.
+    /// To what.
+    pub what: What,
+    /// Its name.
     pub name: String,
     /// Where it comes from, in words.
     pub from: String,
@@ -119,16 +119,14 @@ impl Plan {
     ) -> Self {
         let mut plan = Self { owned: ledger.clone(), ..Self::default() };
         skills::plan(&mut plan, desired, facts, ledger, workspace, edited);
-        servers::plan(&mut plan, desired, facts, ledger, workspace, edited);
+        parts::plan(&mut plan, desired, facts, ledger, workspace, edited);
+        files::plan(&mut plan, desired, facts, ledger, workspace, edited);
         plan
     }
 
     /// Nothing changes in this file, so what we own there is what we owned.
     pub(crate) fn keep_ownership_of(&mut self, file: &Utf8Path, ledger: &Ledger) {
-        let is_there = |entry: &Entry| match &entry.property {
-            Property::Key { file: owned, .. } => owned == file,
-            Property::Directory { dir, .. } => dir == file,
-        };
+        let is_there = |entry: &Entry| entry.property.place() == file;
         self.owned.entries.retain(|entry| !is_there(entry));
         self.owned.entries.extend(ledger.entries.iter().filter(|it| is_there(it)).cloned());
     }

@@ -1,4 +1,4 @@
-//! The ledger: the record of every directory and key that we own in other people's places.
+//! The ledger: the record of every directory, file and part of a file that we own in other people's places.
 //!
 //! What is not in the ledger is not ours, whatever it looks like. Before anything is written the ledger says what is
 //! *intended*; when it is written, that becomes an entry. A crash in between leaves an intention, and the disk then
@@ -35,13 +35,53 @@ pub struct Ledger {
 /// One thing that we own, for whom, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// What it is.
+    /// What it is to the host.
+    #[serde(default)]
+    pub what: What,
+    /// What we own.
     pub property: Property,
     /// The workspaces that want it. A file of the user may serve several. None wants a directory that was left to
     /// the user because they had edited it; the entry then says what we had put there.
     pub workspaces: BTreeSet<Utf8PathBuf>,
     /// Where it comes from, in words.
     pub from: String,
+}
+
+/// What something of ours is to the host.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// A skill.
+    Skill,
+    /// An MCP server.
+    #[default]
+    Server,
+    /// The registration of a hook.
+    Hook,
+}
+
+impl What {
+    /// The word in reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Skill => "skill",
+            Self::Server => "mcp",
+            Self::Hook => "hook",
+        }
+    }
+
+    /// A name of it, in a sentence.
+    #[must_use]
+    pub fn named(self, name: &str) -> String {
+        match self {
+            Self::Skill => format!("the skill `{name}`"),
+            Self::Server => format!("the MCP server `{name}`"),
+            Self::Hook => format!("the hook for `{name}`"),
+        }
+    }
 }
 
 /// Something that we own.
@@ -55,19 +95,51 @@ pub enum Property {
         /// Of what we put into it.
         digest: String,
     },
-    /// One key of a file.
-    Key {
-        /// The file.
+    /// A file, as a whole.
+    File {
+        /// Where.
         file: Utf8PathBuf,
-        /// How it is written.
-        format: Format,
-        /// The key.
-        at: KeyPath,
-        /// What we put there.
-        value: Value,
-        /// The tables on the way that were not there before, outermost first; the empty path means the file itself.
-        made: Vec<KeyPath>,
+        /// Of what we put into it.
+        digest: String,
     },
+    /// A part of a file.
+    #[serde(alias = "key")]
+    Part(Part),
+}
+
+/// A part of a file that belongs to somebody else.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The file.
+    pub file: Utf8PathBuf,
+    /// How it is written.
+    pub format: Format,
+    /// The key.
+    pub at: KeyPath,
+    /// How much of what is there is ours.
+    #[serde(default, skip_serializing_if = "Share::is_key")]
+    pub share: Share,
+    /// What we put there.
+    pub value: Value,
+    /// The tables and lists on the way that were not there before, outermost first; the empty path means the file
+    /// itself.
+    pub made: Vec<KeyPath>,
+}
+
+/// How much of what is at a key is ours.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Share {
+    /// All of it.
+    #[default]
+    Key,
+    /// One item of the list that is there.
+    Item {
+        /// What an item of ours has in one of its texts, however somebody changed the rest of it.
+        mark: String,
+    },
+    /// All of it, but the rest of the file needs it too: it goes only when nothing else is left.
+    Scaffold,
 }
 
 /// Why the ledger cannot be used. It is never taken for empty: that would orphan what we own.
@@ -158,12 +230,19 @@ impl Ledger {
         })
     }
 
-    /// The entry for a key of a file.
+    /// The entry for a file as a whole.
     #[must_use]
-    pub fn key(&self, file: &Utf8Path, at: &KeyPath) -> Option<&Entry> {
-        self.entries.iter().find(|entry| {
-            matches!(&entry.property, Property::Key { file: owned, at: key, .. }
-                if owned == file && key == at)
+    pub fn file(&self, file: &Utf8Path) -> Option<&Entry> {
+        self.entries.iter().find(
+            |entry| matches!(&entry.property, Property::File { file: owned, .. } if owned == file),
+        )
+    }
+
+    /// The parts that we own, with their entries.
+    pub fn parts(&self) -> impl Iterator<Item = (&Entry, &Part)> {
+        self.entries.iter().filter_map(|entry| match &entry.property {
+            Property::Part(part) => Some((entry, part)),
+            Property::Directory { .. } | Property::File { .. } => None,
         })
     }
 
@@ -195,16 +274,59 @@ impl Ledger {
 }
 
 impl Property {
-    /// Whether both are about the same directory, or the same key of the same file.
+    /// Whether both are about the same directory, the same file or the same part of one.
     #[must_use]
     pub fn is_at(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Directory { dir: one, .. }, Self::Directory { dir: other, .. }) => one == other,
-            (Self::Key { file, at, .. }, Self::Key { file: other, at: key, .. }) => {
-                file == other && at == key
-            }
+            (Self::File { file: one, .. }, Self::File { file: other, .. }) => one == other,
+            (Self::Part(one), Self::Part(other)) => one.is_at(&other.file, &other.at, &other.share),
             _ => false,
         }
+    }
+
+    /// The directory or the file.
+    #[must_use]
+    pub fn place(&self) -> &Utf8Path {
+        match self {
+            Self::Directory { dir, .. } => dir,
+            Self::File { file, .. } | Self::Part(Part { file, .. }) => file,
+        }
+    }
+}
+
+impl Part {
+    /// What is at its key.
+    #[must_use]
+    pub fn find<'v>(at: &KeyPath, document: &'v Value) -> Option<&'v Value> {
+        at.keys().iter().try_fold(document, |value, key| value.get(key))
+    }
+
+    /// Whether a file that says this has it as we put it there.
+    #[must_use]
+    pub fn is_in(&self, document: &Value) -> bool {
+        let Some(now) = Self::find(&self.at, document) else { return false };
+        match &self.share {
+            Share::Key | Share::Scaffold => *now == self.value,
+            Share::Item { .. } => now.as_array().is_some_and(|list| list.contains(&self.value)),
+        }
+    }
+
+    /// Whether it is this part. A list has at most one item of ours for each mark.
+    #[must_use]
+    pub fn is_at(&self, file: &Utf8Path, at: &KeyPath, share: &Share) -> bool {
+        let same_item = match (&self.share, share) {
+            (Share::Item { mark: one }, Share::Item { mark: other }) => one == other,
+            (Share::Item { .. }, _) | (_, Share::Item { .. }) => false,
+            _ => true,
+        };
+        self.file == file && self.at == *at && same_item
+    }
+}
+
+impl Share {
+    fn is_key(&self) -> bool {
+        *self == Self::Key
     }
 }
 
@@ -216,13 +338,15 @@ mod tests {
 
     fn entry(value: i32) -> Entry {
         Entry {
-            property: Property::Key {
+            what: What::Server,
+            property: Property::Part(Part {
                 file: "/h/settings.json".into(),
                 format: Format::Json,
                 at: ["mcpServers", "x"].into(),
+                share: Share::Key,
                 value: json!(value),
                 made: vec![["mcpServers"].into()],
-            },
+            }),
             workspaces: BTreeSet::from(["/w".into()]),
             from: "plugin".to_owned(),
         }

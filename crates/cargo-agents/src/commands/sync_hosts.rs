@@ -43,7 +43,7 @@ pub(crate) struct SyncHostsDocument {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ChangeView {
-    /// `skill` or `mcp`
+    /// `skill`, `mcp` or `hook`
     kind: &'static str,
     name: String,
     /// `new`, `updated` or `removed`
@@ -203,7 +203,7 @@ fn view(change: &Change) -> Vec<ChangeView> {
         }],
         Change::File { file, notes, .. } => {
             let one = |note: &Note| ChangeView {
-                kind: "mcp",
+                kind: note.what.word(),
                 name: note.name.clone(),
                 action: note.action.word(),
                 from: note.from.clone(),

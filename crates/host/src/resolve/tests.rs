@@ -22,6 +22,7 @@ fn table(scope: Scope, roots: &Roots<'_>) -> String {
         line("agents", at.agents_dir.as_slice());
         line("agents read", &at.agents_read);
         line("hooks", at.hook_file.as_slice());
+        line("hooks instead", at.hook_file_fallback.as_slice());
         line("hooks read", &at.hook_files_read);
         line("mcp", at.mcp_file.as_slice());
         line("mcp instead", &at.mcp_file_instead);
@@ -101,6 +102,7 @@ fn in_the_project() {
       skills: /w/.factory/skills, /w/.agent/skills
       agents: /w/.factory/droids
       hooks: /w/.factory/hooks.json
+      hooks instead: /w/.factory/settings.json
       mcp: /w/.factory/mcp.json
       instructions: /w/AGENTS.md
     amp
@@ -178,6 +180,7 @@ fn for_the_user() {
       skills: /h/.factory/skills
       agents: /h/.factory/droids
       hooks: /h/.factory/hooks.json
+      hooks instead: /h/.factory/settings.json
       mcp: /h/.factory/mcp.json
       instructions: /h/.factory/AGENTS.md
     amp (/h/.config/amp)
@@ -257,6 +260,7 @@ fn variables_move_the_files_of_the_user() {
       skills: /h/.factory/skills
       agents: /h/.factory/droids
       hooks: /h/.factory/hooks.json
+      hooks instead: /h/.factory/settings.json
       mcp: /h/.factory/mcp.json
       instructions: /h/.factory/AGENTS.md
     amp (/h/.config/amp)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agents_system::{
     finding::{Finding, Place},
-    ledger::{Entry, Ledger, Property},
+    ledger::{Entry, Ledger, Property, What},
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -43,7 +43,7 @@ pub(super) fn plan(
     }
     let is_wanted = |property: &Property| match property {
         Property::Directory { dir, .. } => taken.contains(dir),
-        Property::Key { .. } => true,
+        Property::File { .. } | Property::Part(_) => true,
     };
     let gone: Vec<_> = abandoned(ledger, workspace, is_wanted).collect();
     for (entry, others) in gone {
@@ -54,7 +54,7 @@ pub(super) fn plan(
         Property::Directory { dir, .. } => {
             !entry.workspaces.is_empty() || *facts.slot(dir) != Slot::Free
         }
-        Property::Key { .. } => true,
+        Property::File { .. } | Property::Part(_) => true,
     });
 }
 
@@ -130,7 +130,7 @@ fn settle(
 fn recorded<'l>(ledger: &'l Ledger, slot: &Utf8Path) -> Option<&'l String> {
     match &ledger.directory(slot)?.property {
         Property::Directory { digest, .. } => Some(digest),
-        Property::Key { .. } => None,
+        Property::File { .. } | Property::Part(_) => None,
     }
 }
 
@@ -142,6 +142,7 @@ fn record(
     workspace: &Utf8Path,
 ) -> Entry {
     Entry {
+        what: What::Skill,
         property: Property::Directory { dir: slot.to_owned(), digest: digest.to_owned() },
         workspaces: shared(before, workspace),
         from: skill.from.clone(),

@@ -9,7 +9,7 @@ use crate::world::{World, server, shown, skill, tree};
 fn guide(world: &World, dirs: &[&str]) -> Desired {
     let guide =
         |dir: &&str| skill(&world.path(dir), "guide", "one", tree(&[("SKILL.md", "guide")]));
-    Desired { skills: dirs.iter().map(guide).collect(), servers: Vec::new() }
+    Desired { skills: dirs.iter().map(guide).collect(), ..Desired::default() }
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn uninstall_ends_when_a_file_cannot_be_understood_and_finishes_when_it_was_mend
     let scratch = Scratch::new();
     let world = World::at(scratch.root());
     let mut desired = guide(&world, &["skills"]);
-    desired.servers.push(server(&world.path("a.json"), &["servers", "demo"], json!(1)));
+    desired.parts.push(server(&world.path("a.json"), &["servers", "demo"], json!(1)));
     world.sync(&desired);
     let whole = world.read("a.json").unwrap();
     world.write("a.json", "{ \"servers\": ");

@@ -5,74 +5,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agents_sync::{Desired, Edited};
+use agents_sync::Edited;
 use agents_system::{
     edit::{self, Edit, Format, KeyPath},
     finding::{Finding, Severity},
-    ledger::Property,
+    ledger::{Part, Property, Share},
 };
 use camino::{Utf8Path, Utf8PathBuf};
 use proptest::{collection::vec, prelude::*};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::world::{World, server, shown, skill, tree};
-
-/// Files of hosts, and where in them servers are.
-const FILES: [(&str, Format, &[&str]); 5] = [
-    ("settings.json", Format::Json, &["mcpServers"]),
-    ("deep/down/mcp.json", Format::Json, &["a", "b"]),
-    ("config.toml", Format::Toml, &["mcp_servers"]),
-    ("config.yaml", Format::Yaml, &["extensions"]),
-    ("flow/config.yaml", Format::Yaml, &["mcp", "servers"]),
-];
-
-const SKILL_DIRS: [&str; 2] = [".claude/skills", ".agents/skills"];
-const SKILLS: [&str; 3] = ["guide", "tools", "guide-one"];
-const ORIGINS: [&str; 2] = ["one", "two"];
-const SERVERS: [&str; 3] = ["alpha", "beta", "own"];
-
-/// What a user may have in a file from the beginning; `None` is no file at all.
-fn originals(format: Format) -> &'static [Option<&'static str>] {
-    match format {
-        Format::Json => &[
-            None,
-            Some(
-                "{\n  // mine\n  \"mcpServers\": {\n    \"own\": { \"command\": \"x\" }, // keep\n  },\n  \"model\": \"m\"\n}\n",
-            ),
-            Some(
-                "{\r\n\t\"model\": \"m\", /* the best */\r\n\t\"a\": { \"b\": { \"c\": {} }, },\r\n}\r\n",
-            ),
-            Some("{\"model\":\"m\",\"list\":[1,2]}"),
-            Some("{}"),
-            Some("{\n}\n"),
-            Some("{\"mcpServers\": {}, \"a\": {\n} }\n"),
-            Some("// only\n{\n    \"theme\": \"dark\" // at night\n    // last words\n}"),
-        ],
-        Format::Toml => &[
-            None,
-            Some(
-                "# mine\nmodel = \"m\" # the best\n\n[mcp_servers.own]\ncommand = \"x\"\n\n# tools\n[tools]\nweb = true\n",
-            ),
-            Some("model = 'm'\r\n# last words\r\n[tools]\r\nlist = [\r\n  1, # one\r\n]"),
-            Some("# nothing yet\n"),
-            Some(""),
-            Some("mcp_servers = { own = { command = \"x\" } }\n"),
-            Some("mcp_servers.own.command = \"x\" # mine\n[tools]\n"),
-            Some("[mcp_servers]\n# servers go here\n\n[[rules]]\nname = \"a\"\n"),
-        ],
-        Format::Yaml => &[
-            None,
-            Some("# mine\nextensions:\n  own: # keep\n    cmd: own\nprovider: p # the best\n"),
-            Some("provider: p\r\nlist:\r\n- 1 # one\r\n- 2\r\n# last words\r\n"),
-            Some(""),
-            Some("# nothing yet\n"),
-            Some("extensions: {}\nmcp: # none\n  servers: {}\n"),
-            Some("mcp:\n    servers: {own: {cmd: x}}\nmodel: m"),
-            Some("text: |\n  block\n\n  more\nother: 'x' # end\n"),
-        ],
-    }
-}
+use crate::{
+    want::{FILES, SKILL_DIRS, WHOLE, Want, originals, want},
+    world::{MARK, World, shown},
+};
 
 /// What is done, by the user or by us. Numbers are taken modulo what there is.
 #[derive(Debug, Clone)]
@@ -88,6 +35,14 @@ pub(crate) enum Step {
     EditServer {
         which: usize,
     },
+    EditHook {
+        which: usize,
+    },
+    DeleteHook {
+        which: usize,
+    },
+    EditWhole,
+    DeleteWhole,
     DeleteServer {
         which: usize,
     },
@@ -111,52 +66,6 @@ pub(crate) enum Step {
     },
 }
 
-/// What should be where.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Want {
-    /// Directory, name, origin, revision.
-    skills: Vec<(usize, usize, usize, usize)>,
-    /// File, name, revision.
-    servers: Vec<(usize, usize, usize)>,
-}
-
-impl Want {
-    /// For another process.
-    pub(crate) fn to_text(&self) -> String {
-        json!([self.skills, self.servers]).to_string()
-    }
-
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (skills, servers) = serde_json::from_str(text).ok()?;
-        Some(Self { skills, servers })
-    }
-
-    pub(crate) fn desired(&self, world: &World) -> Desired {
-        let mut desired = Desired::default();
-        let mut seen = BTreeSet::new();
-        for &(dir, name, origin, revision) in &self.skills {
-            if seen.insert((dir, name, origin)) {
-                let (name, origin) = (SKILLS[name], ORIGINS[origin]);
-                let text = format!("{name} of {origin} {revision}");
-                let files = [("SKILL.md", text.as_str()), ("bin/run.sh", "run"), ("a/b.md", &text)];
-                let tree = tree(&files[..=revision % 3]);
-                desired.skills.push(skill(&world.path(SKILL_DIRS[dir]), name, origin, tree));
-            }
-        }
-        for &(file, name, revision) in &self.servers {
-            let (path, _, table) = FILES[file];
-            let at: Vec<&str> = table.iter().copied().chain([SERVERS[name]]).collect();
-            let value = match revision {
-                0 => json!({ "command": "run", "args": ["--stdio", "a \"b\" # c"] }),
-                1 => json!({ "command": "run", "env": { "A": "1", "B.C": "é" }, "enabled": true }),
-                _ => json!({ "url": "https://localhost:1/mcp", "timeout": 30, "headers": {} }),
-            };
-            desired.servers.push(server(&world.path(path), &at, value));
-        }
-        desired
-    }
-}
-
 /// A file as the user would have it without us.
 #[derive(Debug, Clone)]
 struct Shadow {
@@ -167,6 +76,15 @@ struct Shadow {
     written: Vec<String>,
     /// Entries of ours that the user changed, which makes them theirs.
     edited: BTreeMap<KeyPath, String>,
+    /// Lists with an item of ours that the user changed, and what they wrote.
+    edited_items: BTreeMap<KeyPath, String>,
+}
+
+impl Shadow {
+    fn new(text: Option<String>) -> Self {
+        let (written, edited, edited_items) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        Self { text, exact: true, written, edited, edited_items }
+    }
 }
 
 pub(crate) struct History {
@@ -178,6 +96,8 @@ pub(crate) struct History {
     skill_files: BTreeMap<String, String>,
     /// Skills of ours that the user edited.
     edited_skills: BTreeSet<Utf8PathBuf>,
+    /// What the user made of the file that was ours as a whole.
+    edited_whole: Option<String>,
     wanted: Want,
     count: usize,
 }
@@ -190,12 +110,7 @@ impl History {
             .zip(kinds)
             .map(|((_, format, _), kind)| originals(*format)[kind % originals(*format).len()])
             .collect();
-        let shadow = |text: &Option<&str>| Shadow {
-            text: text.map(str::to_owned),
-            exact: true,
-            written: Vec::new(),
-            edited: BTreeMap::new(),
-        };
+        let shadow = |text: &Option<&str>| Shadow::new(text.map(str::to_owned));
         for ((path, ..), text) in FILES.iter().zip(&first) {
             if let Some(text) = text {
                 world.write(path, text);
@@ -208,6 +123,7 @@ impl History {
             first,
             skill_files: BTreeMap::new(),
             edited_skills: BTreeSet::new(),
+            edited_whole: None,
             wanted: Want::default(),
             count: 0,
         }
@@ -238,6 +154,10 @@ impl History {
             Step::AddKey { file } => self.add_key(file),
             Step::EditServer { which } => self.edit_server(which),
             Step::DeleteServer { which } => self.delete_server(which),
+            Step::EditHook { which } => self.edit_hook(which),
+            Step::DeleteHook { which } => self.delete_hook(which),
+            Step::EditWhole => self.edit_whole(),
+            Step::DeleteWhole => self.delete_whole(),
             Step::DeleteFile { file } => self.put_file(file, None),
             Step::RestoreFile { file } => self.put_file(file, self.first[file]),
             Step::EditSkill { which, how } => self.edit_skill(which, how),
@@ -277,6 +197,7 @@ impl History {
             let meant = meaning(*format, shadow.text.as_deref(), shadow);
             assert_eq!(meaning(*format, real.as_deref(), shadow), meant, "{path} after uninstall");
         }
+        assert_eq!(self.world.read(WHOLE), self.edited_whole, "{WHOLE} after uninstall");
         for path in self.world.files().keys().filter(|path| path.contains("/skills/")) {
             let full = self.world.path(path);
             let edited = self.edited_skills.iter().any(|slot| full.starts_with(slot));
@@ -330,8 +251,8 @@ impl History {
         let file_of =
             |path: &Utf8PathBuf| FILES.iter().position(|it| self.world.path(it.0) == *path);
         let keys = self.owned().into_iter().filter_map(|property| match property {
-            Property::Key { file, at, .. } => Some((file_of(&file)?, at)),
-            Property::Directory { .. } => None,
+            Property::Part(Part { file, at, share: Share::Key, .. }) => Some((file_of(&file)?, at)),
+            _ => None,
         });
         keys.filter(|(file, at)| self.value(*file, at).is_some()).collect()
     }
@@ -366,6 +287,49 @@ impl History {
         self.shadows[file].exact = false;
     }
 
+    /// The items that are ours and are as we put them there, with their lists; all in the first file.
+    fn hooks(&self) -> Vec<(KeyPath, Value)> {
+        let items = self.owned().into_iter().filter_map(|property| match property {
+            Property::Part(part) if matches!(part.share, Share::Item { .. }) => {
+                let list = self.value(0, &part.at)?;
+                list.as_array()?.contains(&part.value).then_some((part.at, part.value))
+            }
+            _ => None,
+        });
+        items.collect()
+    }
+
+    fn edit_hook(&mut self, which: usize) {
+        let hooks = self.hooks();
+        let Some((at, value)) = hooks.get(which % hooks.len().max(1)).cloned() else { return };
+        let mine = format!("mine-{}", self.count);
+        let mut edited = value.clone();
+        edited["note"] = json!(mine);
+        self.change(0, Edit::RemoveItem { at: at.clone(), value });
+        self.change(0, Edit::Append { at: at.clone(), value: edited });
+        self.shadows[0].edited_items.insert(at, mine);
+        self.shadows[0].exact = false;
+    }
+
+    fn delete_hook(&mut self, which: usize) {
+        let hooks = self.hooks();
+        let Some((at, value)) = hooks.get(which % hooks.len().max(1)).cloned() else { return };
+        self.change(0, Edit::RemoveItem { at, value });
+        self.shadows[0].exact = false;
+    }
+
+    fn edit_whole(&mut self) {
+        let Some(text) = self.world.read(WHOLE) else { return };
+        let mine = format!("{text}// mine {}\n", self.count);
+        self.world.write(WHOLE, &mine);
+        self.edited_whole = Some(mine);
+    }
+
+    fn delete_whole(&mut self) {
+        drop(fs_err::remove_file(self.world.path(WHOLE)));
+        self.edited_whole = None;
+    }
+
     fn put_file(&mut self, file: usize, text: Option<&str>) {
         let (path, ..) = FILES[file];
         match text {
@@ -373,14 +337,13 @@ impl History {
             None => drop(fs_err::remove_file(self.world.path(path))),
         }
         let text = text.map(str::to_owned);
-        let (written, edited) = (Vec::new(), BTreeMap::new());
-        self.shadows[file] = Shadow { text, exact: true, written, edited };
+        self.shadows[file] = Shadow::new(text);
     }
 
     fn skills(&self) -> Vec<Utf8PathBuf> {
         let dirs = self.owned().into_iter().filter_map(|property| match property {
             Property::Directory { dir, .. } => Some(dir),
-            Property::Key { .. } => None,
+            Property::File { .. } | Property::Part(_) => None,
         });
         dirs.filter(|dir| dir.exists()).collect()
     }
@@ -422,7 +385,8 @@ impl History {
             assert!(real.is_some() || shadow.text.is_none(), "{path} is gone after {after}");
             let real = real.unwrap_or_default();
             edit::read(*format, &real).unwrap_or_else(|error| panic!("{path}: {error}\n{real}"));
-            for written in shadow.written.iter().chain(shadow.edited.values()) {
+            let theirs = shadow.edited.values().chain(shadow.edited_items.values());
+            for written in shadow.written.iter().chain(theirs) {
                 assert!(
                     real.contains(written),
                     "{written:?} is lost in {path} after {after}:\n{real}"
@@ -439,6 +403,9 @@ impl History {
         }
         for (path, text) in &self.skill_files {
             assert_eq!(self.world.read(path).as_ref(), Some(text), "{path} after {after}");
+        }
+        if self.edited_whole.is_some() {
+            assert_eq!(self.world.read(WHOLE), self.edited_whole, "{WHOLE} after {after}");
         }
     }
 
@@ -465,6 +432,9 @@ impl History {
                 "{path}\n{ours:?}\n{other:?}"
             );
         }
+        if self.edited_whole.is_none() {
+            assert_eq!(self.world.read(WHOLE), fresh.read(WHOLE));
+        }
         if self.edited_skills.is_empty() {
             let skills = |world: &World| -> BTreeMap<String, Vec<u8>> {
                 world.files().into_iter().filter(|(path, _)| path.contains("/skills/")).collect()
@@ -480,12 +450,16 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(between).filter(|word| !word.is_empty())
 }
 
-/// What a text says, without entries of ours that the user edited and without empty tables.
+/// What a text says, without entries of ours that the user edited and without empty tables and lists.
 fn meaning(format: Format, text: Option<&str>, shadow: &Shadow) -> Value {
     fn prune(value: &mut Value) {
         if let Value::Object(map) = value {
             map.values_mut().for_each(prune);
-            map.retain(|_, value| value.as_object().is_none_or(|map| !map.is_empty()));
+            map.retain(|_, value| match value {
+                Value::Object(map) => !map.is_empty(),
+                Value::Array(items) => !items.is_empty(),
+                _ => true,
+            });
         }
     }
     let mut value = edit::read(format, text.unwrap_or_default()).unwrap();
@@ -494,6 +468,12 @@ fn meaning(format: Format, text: Option<&str>, shadow: &Shadow) -> Value {
         let table = tables.iter().try_fold(&mut value, |value, key| value.get_mut(key));
         if let Some(Value::Object(table)) = table {
             table.remove(last);
+        }
+    }
+    for at in shadow.edited_items.keys() {
+        let list = at.keys().iter().try_fold(&mut value, |value, key| value.get_mut(key));
+        if let Some(Value::Array(items)) = list {
+            items.retain(|item| !item.to_string().contains(MARK));
         }
     }
     prune(&mut value);
@@ -512,12 +492,6 @@ pub(crate) fn kinds() -> impl Strategy<Value = Vec<usize>> {
     vec(0..16_usize, FILES.len())
 }
 
-pub(crate) fn want() -> impl Strategy<Value = Want> {
-    let skills = vec((0..2_usize, 0..3_usize, 0..2_usize, 0..3_usize), 0..4);
-    let servers = vec((0..FILES.len(), 0..3_usize, 0..3_usize), 0..7);
-    (skills, servers).prop_map(|(skills, servers)| Want { skills, servers })
-}
-
 pub(crate) fn step() -> impl Strategy<Value = Step> {
     let file = || 0..FILES.len();
     let which = || 0..32_usize;
@@ -527,6 +501,10 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         3 => file().prop_map(|file| Step::AddKey { file }),
         2 => which().prop_map(|which| Step::EditServer { which }),
         2 => which().prop_map(|which| Step::DeleteServer { which }),
+        2 => which().prop_map(|which| Step::EditHook { which }),
+        1 => which().prop_map(|which| Step::DeleteHook { which }),
+        1 => Just(Step::EditWhole),
+        1 => Just(Step::DeleteWhole),
         1 => file().prop_map(|file| Step::DeleteFile { file }),
         1 => file().prop_map(|file| Step::RestoreFile { file }),
         2 => (which(), 0..3_usize).prop_map(|(which, how)| Step::EditSkill { which, how }),
@@ -555,7 +533,11 @@ proptest! {
 #[test]
 fn overwriting_replaces_edits_of_ours_and_nothing_else() {
     let mut history = History::new(&[1, 0, 1, 1, 3]);
-    let want = Want { skills: vec![(0, 0, 0, 0)], servers: vec![(0, 0, 0), (0, 2, 0), (2, 0, 0)] };
+    let want = Want {
+        skills: vec![(0, 0, 0, 0)],
+        servers: vec![(0, 0, 0), (0, 2, 0), (2, 0, 0)],
+        ..Want::default()
+    };
     history.sync(want.clone());
     let own = history.world.read("settings.json").unwrap();
     for which in 0..2 {

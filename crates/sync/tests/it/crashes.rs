@@ -11,7 +11,8 @@ use std::{
     time::Duration,
 };
 
-use agents_sync::{Desired, Edited};
+use agents_sync::{Desired, DesiredFile, Edited};
+use agents_system::ledger::What;
 use agents_testkit::scratch::Scratch;
 use camino::Utf8Path;
 use nix::{
@@ -31,8 +32,9 @@ use proptest::{
 use serde_json::json;
 
 use crate::{
-    convergence::{History, Step, Want, kinds, step, want},
-    world::{Snapshot, World, server, shown, skill, tree},
+    convergence::{History, Step, kinds, step},
+    want::{Want, want},
+    world::{MARK, Snapshot, World, host, item, server, shown, skill, tree},
 };
 
 const JOB: &str = "AGENTS_TEST_JOB";
@@ -115,7 +117,7 @@ fn first(world: &World) -> Desired {
             skill(&dir, "guide", "one", tree(&[("SKILL.md", "guide"), ("a/b/c.md", &long)])),
             skill(&dir, "tools", "one", tree(&[("SKILL.md", "tools"), ("bin/run.sh", "run")])),
         ],
-        servers: vec![
+        parts: vec![
             server(
                 &world.path("settings.json"),
                 &["mcpServers", "demo"],
@@ -128,7 +130,16 @@ fn first(world: &World) -> Desired {
             ),
             server(&world.path("config.yaml"), &["extensions", "demo"], json!({"cmd": "demo"})),
             server(&world.path("new/mcp.json"), &["a", "b", "demo"], json!({"command": "demo"})),
+            item(&world.path("settings.json"), &["hooks", "Pre"], json!({"command": MARK})),
         ],
+        files: vec![DesiredFile {
+            host: host("copilot"),
+            file: world.path("hooks/ours.json"),
+            text: "{}\n".to_owned(),
+            what: What::Hook,
+            name: "every event".to_owned(),
+            from: "cargo-agents".to_owned(),
+        }],
     }
 }
 
@@ -137,11 +148,12 @@ fn second(world: &World) -> Desired {
     let mut desired = first(world);
     desired.skills[0] = skill(&dir, "guide", "one", tree(&[("SKILL.md", "guide 2")]));
     desired.skills[1] = skill(&dir, "extra", "one", tree(&[("SKILL.md", "extra")]));
-    for server in &mut desired.servers {
+    for server in &mut desired.parts {
         server.value["args"] = json!(["--stdio"]);
     }
-    desired.servers.remove(2);
-    desired.servers.push(server(
+    desired.files[0].text = "{ \"version\": 1 }\n".to_owned();
+    desired.parts.remove(2);
+    desired.parts.push(server(
         &world.path("settings.json"),
         &["mcpServers", "other"],
         json!({"command": "other", "env": {"A": "1"}}),

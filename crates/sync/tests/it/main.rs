@@ -14,4 +14,6 @@ mod convergence;
 #[cfg(target_os = "linux")]
 mod crashes;
 mod plan;
+mod registrations;
+mod want;
 mod world;

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use agents_sync::{
-    Change, Desired, DesiredServer, DesiredSkill, Edited, Facts, Plan,
+    Change, Desired, DesiredPart, DesiredSkill, Edited, Facts, Plan,
     facts::{File, Marked, Slot},
 };
 use agents_system::{
     edit::{Format, KeyPath},
-    ledger::{Entry, Ledger, Property},
+    ledger::{Entry, Ledger, Part, Property, Share, What},
 };
 use camino::Utf8Path;
 use serde_json::{Value, json};
@@ -41,7 +41,8 @@ fn plan(desired: &Desired, facts: &Facts, ledger: &Ledger, edited: Edited) -> (P
     lines.extend(plan.owned.entries.iter().map(|entry| {
         let what = match &entry.property {
             Property::Directory { dir, .. } => dir.to_string(),
-            Property::Key { file, at, .. } => format!("{file}#{at}"),
+            Property::File { file, .. } => file.to_string(),
+            Property::Part(Part { file, at, .. }) => format!("{file}#{at}"),
         };
         let whose: Vec<_> = entry.workspaces.iter().map(|it| it.as_str()).collect();
         format!("owns {what} for {}", whose.join(" "))
@@ -57,7 +58,7 @@ fn ledger(entries: impl IntoIterator<Item = Entry>) -> Ledger {
 
 fn entry(property: Property, workspaces: &[&str]) -> Entry {
     let workspaces = workspaces.iter().map(Into::into).collect::<BTreeSet<_>>();
-    Entry { property, workspaces, from: "one".to_owned() }
+    Entry { what: What::Server, property, workspaces, from: "one".to_owned() }
 }
 
 mod skills {
@@ -68,7 +69,7 @@ mod skills {
     }
 
     fn wanted(skills: impl IntoIterator<Item = DesiredSkill>) -> Desired {
-        Desired { skills: skills.into_iter().collect(), servers: Vec::new() }
+        Desired { skills: skills.into_iter().collect(), ..Desired::default() }
     }
 
     fn installed(slot: &str, digest: &str, workspaces: &[&str]) -> Entry {
@@ -223,22 +224,23 @@ mod servers {
 
     const FILE: &str = "/h/mcp.json";
 
-    fn demo(value: Value) -> DesiredServer {
+    fn demo(value: Value) -> DesiredPart {
         server(FILE.into(), &["servers", "demo"], value)
     }
 
-    fn wanted(servers: impl IntoIterator<Item = DesiredServer>) -> Desired {
-        Desired { skills: Vec::new(), servers: servers.into_iter().collect() }
+    fn wanted(servers: impl IntoIterator<Item = DesiredPart>) -> Desired {
+        Desired { parts: servers.into_iter().collect(), ..Desired::default() }
     }
 
     fn key(name: &str, value: Value, made: &[&[&str]], workspaces: &[&str]) -> Entry {
-        let property = Property::Key {
+        let property = Property::Part(Part {
             file: FILE.into(),
             format: Format::Json,
             at: ["servers", name].into(),
+            share: Share::Key,
             value,
             made: made.iter().map(|table| KeyPath::new(table.iter().copied())).collect(),
-        };
+        });
         entry(property, workspaces)
     }
 
@@ -348,7 +350,7 @@ mod servers {
 
     #[test]
     fn hosts_that_share_a_file_share_the_entry() {
-        let other = DesiredServer { host: host("amp"), ..demo(json!(1)) };
+        let other = DesiredPart { host: host("amp"), ..demo(json!(1)) };
         let both = wanted([demo(json!(1)), other]);
         let (_, lines) = plan(&both, &holding("{}"), &ledger([]), Edited::Keep);
         let owns = "owns /h/mcp.json#servers.demo for /work";

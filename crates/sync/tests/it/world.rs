@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, rc::Rc, time::SystemTime};
 
 use agents_host::HostId;
 use agents_plugin::skills::{Mode, SkillName, SkillTree, TreeEntry, TreeKind};
-use agents_sync::{Applied, Desired, DesiredServer, DesiredSkill, Edited, Places, desired::hex};
+use agents_sync::{Applied, Desired, DesiredPart, DesiredSkill, Edited, Places, desired::hex};
 use agents_system::{
     edit::{Format, KeyPath},
-    ledger::Ledger,
+    ledger::{Ledger, Share, What},
     progress::Progress,
 };
 use camino::{Utf8Path, Utf8PathBuf};
@@ -164,8 +164,8 @@ pub(crate) fn skill(dir: &Utf8Path, name: &str, origin: &str, tree: SkillTree) -
 }
 
 /// A server at a key of a file.
-pub(crate) fn server(file: &Utf8Path, at: &[&str], value: Value) -> DesiredServer {
-    DesiredServer {
+pub(crate) fn server(file: &Utf8Path, at: &[&str], value: Value) -> DesiredPart {
+    DesiredPart {
         host: host("claude"),
         file: file.to_owned(),
         format: match file.extension() {
@@ -174,8 +174,19 @@ pub(crate) fn server(file: &Utf8Path, at: &[&str], value: Value) -> DesiredServe
             _ => Format::Json,
         },
         at: KeyPath::new(at.iter().copied()),
+        share: Share::Key,
         value,
+        what: What::Server,
         name: (*at.last().unwrap()).to_owned(),
         from: "plugin".to_owned(),
     }
+}
+
+/// What an item of ours in a list of hooks has in it.
+pub(crate) const MARK: &str = "cargo-agents hook claude ";
+
+/// The registration of a hook: an item of a list.
+pub(crate) fn item(file: &Utf8Path, at: &[&str], value: Value) -> DesiredPart {
+    let share = Share::Item { mark: MARK.to_owned() };
+    DesiredPart { share, what: What::Hook, ..server(file, at, value) }
 }

@@ -1,0 +1,147 @@
+//! Files that are ours as a whole: the hook files of hosts that read every file of a directory.
+
+use std::collections::BTreeSet;
+
+use agents_system::{
+    finding::{Finding, Place},
+    ledger::{Entry, Ledger, Property},
+};
+use camino::Utf8Path;
+
+use super::{Action, Change, Edited, Note, Others, Plan, abandoned, shared};
+use crate::{
+    desired::{Desired, DesiredFile, digest_of},
+    facts::{Facts, File},
+};
+
+pub(super) fn plan(
+    plan: &mut Plan,
+    desired: &Desired,
+    facts: &Facts,
+    ledger: &Ledger,
+    workspace: &Utf8Path,
+    edited: Edited,
+) {
+    let mut wanted: BTreeSet<&Utf8Path> = BTreeSet::new();
+    for whole in &desired.files {
+        if wanted.insert(&whole.file) {
+            put(plan, whole, facts, ledger, workspace, edited);
+        }
+    }
+    let is_wanted = |property: &Property| match property {
+        Property::File { file, .. } => wanted.contains(file.as_path()),
+        Property::Directory { .. } | Property::Part(_) => true,
+    };
+    let gone: Vec<_> = abandoned(ledger, workspace, is_wanted).collect();
+    for (entry, others) in gone {
+        let Property::File { file, digest } = &entry.property else { continue };
+        if others == Others::WantIt {
+            let mut entry = entry.clone();
+            entry.workspaces.remove(workspace);
+            plan.owned.record(entry);
+        } else {
+            take(plan, entry, file, digest, facts, edited);
+        }
+    }
+}
+
+fn put(
+    plan: &mut Plan,
+    whole: &DesiredFile,
+    facts: &Facts,
+    ledger: &Ledger,
+    workspace: &Utf8Path,
+    edited: Edited,
+) {
+    let entry = ledger.file(&whole.file);
+    let ours = entry.and_then(|entry| match &entry.property {
+        Property::File { digest, .. } => Some(digest),
+        Property::Directory { .. } | Property::Part(_) => None,
+    });
+    let warn = |said: &str, hint: &str| {
+        let finding = Finding::warning(said.to_owned()).at(Place::file(&whole.file));
+        finding.hint(hint.to_owned())
+    };
+    let (action, before) = match (facts.file(&whole.file), ours) {
+        (File::Absent, _) => (Some(Action::New), None),
+        (File::Text(now), Some(_)) if *now == whole.text => (None, None),
+        (File::Text(now), Some(ours)) if digest_of(now) == *ours || edited == Edited::Overwrite => {
+            (Some(Action::Updated), Some(now.clone()))
+        }
+        (File::Text(_), Some(_)) => {
+            let said = "it was edited after it was written, and is kept as it is";
+            plan.findings.push(warn(said, "`cargo agents sync --overwrite` replaces it"));
+            return;
+        }
+        (File::Text(now), None) if *now == whole.text => {
+            // Somebody else saw to it, and it stays theirs.
+            plan.unchanged += 1;
+            return;
+        }
+        (File::Text(_), None) => {
+            let said = "not written: a file is there that is not ours";
+            plan.findings.push(warn(said, "move it away if you want ours"));
+            return;
+        }
+        (File::Unreadable(why), _) => {
+            let said = format!("left alone: {why}");
+            plan.findings.push(Finding::error(said).at(Place::file(&whole.file)));
+            return;
+        }
+    };
+    plan.owned.record(Entry {
+        what: whole.what,
+        property: Property::File { file: whole.file.clone(), digest: digest_of(&whole.text) },
+        workspaces: shared(entry, workspace),
+        from: whole.from.clone(),
+    });
+    let Some(action) = action else {
+        plan.unchanged += 1;
+        return;
+    };
+    let host = Some(whole.host.clone());
+    let (what, name, from) = (whole.what, whole.name.clone(), whole.from.clone());
+    plan.changes.push(Change::File {
+        file: whole.file.clone(),
+        before,
+        after: Some(whole.text.clone()),
+        notes: vec![Note { action, what, name, from, host }],
+    });
+}
+
+fn take(
+    plan: &mut Plan,
+    entry: &Entry,
+    file: &Utf8Path,
+    digest: &str,
+    facts: &Facts,
+    edited: Edited,
+) {
+    plan.owned.forget(&entry.property);
+    match facts.file(file) {
+        File::Absent => {}
+        File::Text(now) if digest_of(now) == digest || edited == Edited::Overwrite => {
+            plan.changes.push(Change::File {
+                file: file.to_owned(),
+                before: Some(now.clone()),
+                after: None,
+                notes: vec![Note {
+                    action: Action::Removed,
+                    what: entry.what,
+                    name: file.file_name().unwrap_or_default().to_owned(),
+                    from: entry.from.clone(),
+                    host: None,
+                }],
+            });
+        }
+        File::Text(_) => {
+            let said = "it was edited after it was written, and is left to you";
+            plan.findings.push(Finding::warning(said).at(Place::file(file)));
+        }
+        File::Unreadable(why) => {
+            plan.owned.record(entry.clone());
+            let said = format!("left alone: {why}");
+            plan.findings.push(Finding::error(said).at(Place::file(file)));
+        }
+    }
+}
