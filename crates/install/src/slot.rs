@@ -57,9 +57,14 @@ impl Slot {
         Self { dir: parent.join(name.trim_start_matches('-')) }
     }
 
+    /// The file that names what is usable.
+    pub(crate) fn state_file(&self) -> Utf8PathBuf {
+        self.dir.join(STATE_FILE)
+    }
+
     /// What is known; `None` when there is nothing, or nothing that can be believed.
     pub(crate) fn load(&self) -> Option<State> {
-        let bytes = fs_err::read(self.dir.join(STATE_FILE)).ok()?;
+        let bytes = fs_err::read(self.state_file()).ok()?;
         State::parse(&bytes)
     }
 
@@ -72,14 +77,14 @@ impl Slot {
 
     /// When it was last used, to the day.
     pub(crate) fn last_used(&self) -> Option<SystemTime> {
-        fs_err::metadata(self.dir.join(STATE_FILE)).ok()?.modified().ok()
+        fs_err::metadata(self.state_file()).ok()?.modified().ok()
     }
 
     fn mark_used(&self) {
         let is_old = |at: SystemTime| at.elapsed().is_ok_and(|age| age > USE_PRECISION);
         if self.last_used().is_some_and(is_old) {
             // A read-only cache is still a cache.
-            let file = fs_err::OpenOptions::new().append(true).open(self.dir.join(STATE_FILE));
+            let file = fs_err::OpenOptions::new().append(true).open(self.state_file());
             let _ = file.and_then(|file| file.file().set_modified(SystemTime::now()));
         }
     }

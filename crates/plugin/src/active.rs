@@ -11,7 +11,7 @@ use crate::{
     catalog::{Catalog, Registries},
     config::Enablement,
     fetched::FetchedCrates,
-    manifest::{Chained, Hook, McpServer},
+    manifest::{Chained, McpServer},
     plugin::{Asking, Origin, Plugin, SubcommandSummary, Waking},
     predicate::{
         Matched, Surroundings,
@@ -426,18 +426,6 @@ impl ActiveSet {
             (plugin, server, because)
         });
         explained.collect()
-    }
-
-    /// The hooks of the plugins that apply here, each with the crates that make its plugin apply. Whether a hook itself applies
-    /// is asked when its event comes.
-    #[must_use]
-    pub fn hooks(&self, here: Surroundings<'_>) -> Vec<(&Plugin, Hook, Vec<Matched>)> {
-        let active = self.active().filter_map(|plugin| Some((plugin, plugin.manifest().ok()?)));
-        let hooks = active.flat_map(|(plugin, manifest)| {
-            let because = union_matched_crates([&plugin.gate], here_for(here, plugin));
-            manifest.hooks.into_iter().map(move |hook| (plugin, hook, because.clone()))
-        });
-        hooks.collect()
     }
 
     /// The subcommands that would apply elsewhere.

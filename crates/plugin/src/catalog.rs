@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// Changes with everything that is stored.
-const LAYOUT: &str = "plugins 3";
+const LAYOUT: &str = "plugins 4";
 
 /// A plugin that ships inside the program.
 #[derive(Debug, Clone, Copy)]
@@ -156,8 +156,7 @@ impl Registries<'_> {
         let RegistryState::Read(dir) = &state else { return (state, Scan::default()) };
         // A checkout is ours and never changes, so its path, which holds the commit, says it all.
         let immutable = matches!(spec.place, RegistryPlace::Git(_));
-        let key = format!("{}\n{dir}", spec.name);
-        let file = self.cache_file("registries", &spec.name, &key);
+        let file = self.registry_file(spec, dir);
         let scan = self.cached(&file, Digest::default(), |inputs| {
             let mut unrecorded = Inputs::new();
             let scan = scan(dir, &spec.name, if immutable { &mut unrecorded } else { inputs });
@@ -239,6 +238,24 @@ impl Registries<'_> {
         let inputs = &mut Inputs::new();
         embedded::look_into(dir, name.as_str(), origin, Owner::Dependency, inputs, &mut scan);
         scan
+    }
+
+    /// What the plugins of a registry were read from, if they have been loaded and could be stored.
+    pub(crate) fn registry_inputs(
+        &self,
+        spec: &RegistrySpec,
+        dir: &Utf8Path,
+    ) -> Option<Fingerprint> {
+        Some(self.registry_file(spec, dir).load::<Stored>()?.fingerprint)
+    }
+
+    /// The same for those of a workspace and its dependencies.
+    pub(crate) fn workspace_inputs(&self, workspace: &Workspace) -> Option<Fingerprint> {
+        Some(self.workspace_file(workspace).load::<Stored>()?.fingerprint)
+    }
+
+    fn registry_file(&self, spec: &RegistrySpec, dir: &Utf8Path) -> CacheFile {
+        self.cache_file("registries", &spec.name, &format!("{}\n{dir}", spec.name))
     }
 
     fn workspace_file(&self, workspace: &Workspace) -> CacheFile {

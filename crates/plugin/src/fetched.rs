@@ -36,7 +36,8 @@ impl<'a> FetchedCrates<'a> {
         self.file(wanted).store(&(&source.name, &source.version, &source.dir))
     }
 
-    fn file(&self, wanted: &Wanted) -> CacheFile {
+    /// The file that says where the sources of a wanted crate are.
+    pub(crate) fn file(&self, wanted: &Wanted) -> CacheFile {
         let requirement = wanted.requirement.as_ref().map(ToString::to_string).unwrap_or_default();
         let key = format!("{}\n{requirement}", wanted.name.as_str().replace('_', "-"));
         CacheFile::new(self.cache.join("fetched-crates").join(name_hash(&key)), "fetched 1")

@@ -15,6 +15,7 @@
 //! | [`probes`], [`answers`] | the outside world as predicates see it |
 //! | [`active`], [`explain`] | decisions and their reasons |
 //! | [`skills`] | the skills of the active set, on disk |
+//! | [`hooks`] | the hooks of the active set, and how long they stay the same |
 //! | [`validate`](mod@validate) | checking manifests before they are published |
 //!
 //! Manifests and predicates are pure: text in, values and findings out.
@@ -33,6 +34,7 @@ pub mod config;
 pub mod embedded;
 pub mod explain;
 pub mod fetched;
+pub mod hooks;
 pub mod manifest;
 pub mod plugin;
 pub mod predicate;

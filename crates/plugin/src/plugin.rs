@@ -29,6 +29,8 @@ pub struct Plugin {
     pub waking: Waking,
     /// What asking its conditions does.
     pub asking: Asking,
+    /// Whether it has hooks.
+    pub hooking: Hooking,
     /// The predicates that it defines, which count whether it applies or not.
     pub predicates: Vec<PredicateName>,
     /// Its [`Offers`], then its manifest.
@@ -47,8 +49,8 @@ pub struct Offers {
 }
 
 /// Bytes that are copied as a whole: a plain `Vec<u8>` is decoded one number at a time.
-#[derive(Debug, Clone, Default)]
-struct Packed(Vec<u8>);
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Packed(pub(crate) Vec<u8>);
 
 impl Serialize for Packed {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -93,6 +95,15 @@ pub enum Asking {
     RunsPrograms,
 }
 
+/// Whether a plugin has hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Hooking {
+    /// It has none.
+    No,
+    /// It has some.
+    Yes,
+}
+
 /// Where a plugin comes from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Origin {
@@ -129,6 +140,7 @@ impl Plugin {
                 true => Asking::RunsPrograms,
                 false => Asking::Looks,
             },
+            hooking: if manifest.hooks.is_empty() { Hooking::No } else { Hooking::Yes },
             predicates: manifest.predicates.iter().map(|defined| defined.name.clone()).collect(),
             // Plain data with string keys only: this cannot fail, and if it did, `manifest` would say so.
             packed: Packed(postcard::to_allocvec(&(&offers, manifest)).unwrap_or_default()),

@@ -153,6 +153,24 @@ impl Gate {
         found
     }
 
+    /// Whether the packages of the workspace alone decide about it, not files, variables or programs.
+    #[must_use]
+    pub fn is_decided_by_packages(&self) -> bool {
+        let mut decided = true;
+        self.visit(&mut |predicate, _| match predicate {
+            Predicate::Shell(_)
+            | Predicate::PathExists(_)
+            | Predicate::Env { .. }
+            | Predicate::Custom { .. } => decided = false,
+            Predicate::DependsOn(_)
+            | Predicate::WorkspaceMember
+            | Predicate::Not(_)
+            | Predicate::Any(_)
+            | Predicate::All(_) => {}
+        });
+        decided
+    }
+
     /// Whether it can name a crate whose sources could be fetched: a concrete one that is not
     /// beneath `not(...)`, or a custom predicate, which may name one when it runs.
     #[must_use]

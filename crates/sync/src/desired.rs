@@ -181,8 +181,8 @@ pub struct WantedEvent {
     pub event: Event,
     /// Only in this host.
     pub host: Option<HostId>,
-    /// Which hook wants it, in words.
-    pub hook: String,
+    /// The hook that wants it, if it is known that one does.
+    pub hook: Option<String>,
     /// Where that comes from, in words.
     pub from: String,
 }
@@ -201,11 +201,11 @@ pub fn add_hooks(
             wanted.iter().filter(|it| it.host.as_ref().is_none_or(|id| *id == host.id)).collect();
         let Some(hooks) = host.hooks.get() else {
             let why = host.hooks.reason().unwrap_or("it has no hooks");
-            findings.extend(mine.iter().map(|it| without(host, it, why)));
+            findings.extend(mine.iter().filter_map(|it| without(host, it, why)));
             continue;
         };
         let missing = mine.iter().filter(|it| hooks.event(it.event).is_none());
-        findings.extend(missing.map(|it| without(host, it, "it has no such event")));
+        findings.extend(missing.filter_map(|it| without(host, it, "it has no such event")));
         let Some(file) = hook_file(host, registration, roots) else { continue };
         let events: Vec<Event> = match hooks.shape.is_one_piece() {
             // Another workspace may want other events in the same piece.
@@ -245,10 +245,10 @@ pub fn add_hooks(
     findings
 }
 
-fn without(host: &Host, wanted: &WantedEvent, why: &str) -> Finding {
-    let WantedEvent { event, hook, .. } = wanted;
+fn without(host: &Host, wanted: &WantedEvent, why: &str) -> Option<Finding> {
+    let (event, hook) = (wanted.event, wanted.hook.as_ref()?);
     let said = format!("{} does not run the hook `{hook}` for {event}: {why}", host.name);
-    Finding::new(Severity::Note, said)
+    Some(Finding::new(Severity::Note, said))
 }
 
 /// The file to register hooks in. Where the host listens to another one only as long as its main one is missing, and that

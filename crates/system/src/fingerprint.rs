@@ -227,6 +227,27 @@ impl Fingerprint {
         })
     }
 
+    /// Several observations as one: it holds as long as all of them do.
+    #[must_use]
+    pub fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
+        let (mut taken, mut seen) = (now(), Vec::new());
+        for part in parts {
+            taken = taken.min(part.taken);
+            seen.extend(part.seen);
+        }
+        Self { taken, seen }
+    }
+
+    /// The part of the observation that is about these paths and about the names in directories.
+    #[must_use]
+    pub fn of_directories_and(&self, keep: impl Fn(&Utf8Path) -> bool) -> Self {
+        let kept = self
+            .seen
+            .iter()
+            .filter(|(path, seen)| matches!(seen, Seen::Directory(..)) || keep(path));
+        Self { taken: self.taken, seen: kept.cloned().collect() }
+    }
+
     /// The paths that were looked at.
     pub fn paths(&self) -> impl Iterator<Item = &Utf8Path> {
         self.seen.iter().map(|(path, _)| path.as_path())

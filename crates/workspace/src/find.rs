@@ -2,7 +2,7 @@
 
 use std::{rc::Rc, time::Duration};
 
-use agents_system::{cache, lock::Lock as Turn, progress::Progress};
+use agents_system::{cache, fingerprint::Fingerprint, lock::Lock as Turn, progress::Progress};
 use camino::{Utf8Path, Utf8PathBuf};
 use semver::Version;
 
@@ -81,6 +81,25 @@ impl Workspaces<'_> {
             Look::Known(_, entry) => Glance::Known(entry.workspace),
             Look::NeedsCargo(_, _, why) => Glance::NeedsCargo { why },
         })
+    }
+
+    /// What the answer for `cwd` was read from: as long as that holds, so does the answer. `None` outside of a
+    /// workspace, and where nothing can be stored.
+    #[must_use]
+    pub fn inputs(&self, cwd: &Utf8Path) -> Option<Fingerprint> {
+        match self.look(cwd).ok()? {
+            Look::Known(_, entry) => Some(entry.fingerprint),
+            Look::Outside | Look::NeedsCargo(..) => None,
+        }
+    }
+
+    /// A file name for everything that can be remembered about `cwd`, the same for all directories with the same answer;
+    /// `None` outside of a workspace.
+    #[must_use]
+    pub fn name_of(&self, cwd: &Utf8Path) -> Option<String> {
+        let cwd = cwd.canonicalize_utf8().unwrap_or_else(|_| cwd.to_owned());
+        let store = Store::of(&locate::nearest(&cwd)?, self.cargo.home(), self.cache);
+        store.name().map(str::to_owned)
     }
 
     /// The lock file that the graph of a workspace comes from.

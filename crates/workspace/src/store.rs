@@ -44,6 +44,11 @@ impl Store {
         Self { dir: cache.join(format!("workspaces/{tail}-{}", name_hash(&key))) }
     }
 
+    /// The name of its directory.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.dir.file_name()
+    }
+
     /// The answer, if it still holds.
     pub(crate) fn load(&self) -> Option<Entry> {
         let entry: Entry = self.graph().load()?;

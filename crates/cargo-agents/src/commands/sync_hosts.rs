@@ -2,9 +2,14 @@
 
 use std::process::ExitCode;
 
+use agents_host::Host;
 use agents_plugin::probes::Acquire;
 use agents_sync::{Action, Change, Edited, Note, Places, Plan, preview, sync, uninstall};
-use agents_system::{explain::ErrorKind, finding::Finding};
+use agents_system::{
+    explain::ErrorKind,
+    finding::{Finding, Severity},
+    ledger::What,
+};
 use serde::Serialize;
 use similar::TextDiff;
 
@@ -91,10 +96,10 @@ pub(crate) fn run(
         };
         settings.progress.end();
         findings.extend(plan.findings.iter().cloned());
+        findings.extend(untrusted(&plan, &hosts));
         report(&plan, &findings, mode, output)?;
         let drift = mode == Mode::Check && !plan.is_empty();
-        let failed =
-            findings.iter().any(|it| it.severity == agents_system::finding::Severity::Error);
+        let failed = findings.iter().any(|it| it.severity == Severity::Error);
         Ok(if drift || failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     })
 }
@@ -117,6 +122,24 @@ pub(crate) fn remove_all(
     let plan = Plan { changes, ..Plan::default() };
     report(&plan, &findings, Mode::Apply, output)?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What the user has to do before hosts run the hooks that are new to them.
+fn untrusted(plan: &Plan, hosts: &[&Host]) -> Vec<Finding> {
+    let notes = plan.changes.iter().flat_map(|change| match change {
+        Change::File { notes, .. } => notes.as_slice(),
+        Change::Skill { .. } => &[],
+    });
+    let new: Vec<&Note> =
+        notes.filter(|note| note.what == What::Hook && note.action != Action::Removed).collect();
+    let asking = hosts.iter().filter_map(|host| {
+        let trust = host.hooks.get()?.trust.as_ref()?;
+        new.iter().any(|note| note.host.as_ref() == Some(&host.id)).then(|| {
+            let said = format!("{} runs new hooks only when you have accepted them", host.name);
+            Finding::new(Severity::Note, said).hint(trust.hint.clone())
+        })
+    });
+    asking.collect()
 }
 
 fn root_of<'h>(here: &'h Here<'_>) -> Result<&'h camino::Utf8Path, Failure> {
@@ -144,7 +167,7 @@ fn report(plan: &Plan, findings: &[Finding], mode: Mode, output: &Output) -> Res
     }
     let rows = joined(&views);
     let width = |part: fn(&ChangeView) -> &str| {
-        views.iter().map(|it| part(it).chars().count()).max().unwrap_or(0)
+        rows.iter().map(|it| part(it).chars().count()).max().unwrap_or(0)
     };
     let (from, name) = (width(|it| &it.from), width(|it| &it.name));
     for it in &rows {
@@ -160,7 +183,7 @@ fn report(plan: &Plan, findings: &[Finding], mode: Mode, output: &Output) -> Res
             (" Nothing was written.", "Nothing would change")
         }
     };
-    output.line(match views.len() {
+    output.line(match rows.len() {
         0 => format!("{nothing}, {} unchanged.", plan.unchanged),
         1 => format!("1 change, {} unchanged.{done}", plan.unchanged),
         count => format!("{count} changes, {} unchanged.{done}", plan.unchanged),
@@ -170,16 +193,20 @@ fn report(plan: &Plan, findings: &[Finding], mode: Mode, output: &Output) -> Res
     Ok(())
 }
 
-/// One row for what several hosts get.
+/// One row for what several hosts get. The events that a host calls us for are one row, too: nobody chose them one by one.
 fn joined(views: &[ChangeView]) -> Vec<ChangeView> {
     let mut rows: Vec<ChangeView> = Vec::new();
+    let hook = What::Hook.word();
     for view in views {
         let same = |row: &&mut ChangeView| {
-            (&row.from, row.kind, &row.name, row.action)
-                == (&view.from, view.kind, &view.name, view.action)
+            (&row.from, row.kind, row.action) == (&view.from, view.kind, view.action)
+                && (row.name == view.name || view.kind == hook)
         };
         match rows.iter_mut().find(same) {
             Some(row) => row.hosts.extend(view.hosts.iter().cloned()),
+            None if view.kind == hook => {
+                rows.push(ChangeView { name: "events".to_owned(), ..view.clone() });
+            }
             None => rows.push(view.clone()),
         }
     }

@@ -49,6 +49,12 @@ impl<'a> Checkouts<'a> {
         checkout(&slot, Brought { generation: slot.current()?, findings: Vec::new() })
     }
 
+    /// The file that says which tree [`current`](Self::current) is.
+    #[must_use]
+    pub fn state_file(&self, address: &GitAddress) -> Utf8PathBuf {
+        self.slot(address).state_file()
+    }
+
     /// The tree, fetched if it is missing or if `update` asks for it.
     pub fn checkout(&self, address: &GitAddress, update: Update) -> Result<Checkout, AcquireError> {
         let slot = self.slot(address);
