@@ -6,7 +6,7 @@
 //!
 //! | said | but not known there | instead |
 //! |---|---|---|
-//! | ask | | denied, and the reason says that the user must approve; nothing at `PermissionRequest`, where the host asks anyway |
+//! | ask | | before a tool: denied, and the reason says that the user must approve; nothing at `PermissionRequest`, where the host asks anyway; elsewhere, where there is nothing to ask for, the reason is told like that of a denial that cannot be said |
 //! | another input | | denied, and the reason holds the input to use |
 //! | stop | | denied with the reason to stop; nothing at `Stop` and `SubagentStop`, where the host stops anyway |
 //! | deny | | the reason becomes context, or a message to the user |
@@ -198,19 +198,17 @@ impl Lowering<'_> {
         if self.out.decision != Some(Decision::Ask) || self.can(Part::Ask) {
             return;
         }
-        let reason = self.out.reason.take();
-        if self.event == Event::PermissionRequest || !self.can(Part::Deny) {
-            self.out.decision = None;
-            if self.event != Event::PermissionRequest {
-                self.lose(Part::Ask, Instead::Nothing);
-            }
-            return;
+        self.out.decision = None;
+        let mut text = "the user must approve this first".to_owned();
+        if let Some(reason) = self.out.reason.take() {
+            text = format!("{text}: {reason}");
         }
-        let reason = match reason {
-            Some(reason) => format!("the user must approve this first: {reason}"),
-            None => "the user must approve this first".to_owned(),
-        };
-        self.make_denied(Part::Ask, reason);
+        match self.event {
+            // It asks anyway.
+            Event::PermissionRequest => {}
+            Event::PreToolUse if self.can(Part::Deny) => self.make_denied(Part::Ask, text),
+            _ => self.tell(Part::Ask, &text),
+        }
     }
 
     fn input(&mut self) {
@@ -242,13 +240,16 @@ impl Lowering<'_> {
             self.out.reason = None;
             return self.lose(Part::Stop, Instead::Nothing);
         }
-        let reason = reason.unwrap_or_else(|| "a plugin's hook wants the work to stop".to_owned());
+        let mut text = "a plugin's hook wants the work to stop".to_owned();
+        if let Some(reason) = reason {
+            text = format!("{text}: {reason}");
+        }
         if self.can(Part::Deny) {
             let mut all = self.out.reason.take();
-            join(&mut all, &reason);
-            self.make_denied(Part::Stop, all.unwrap_or(reason));
+            join(&mut all, &text);
+            self.make_denied(Part::Stop, all.unwrap_or(text));
         } else {
-            self.tell(Part::Stop, &reason);
+            self.tell(Part::Stop, &text);
         }
     }
 
@@ -256,7 +257,7 @@ impl Lowering<'_> {
         if self.out.decision == Some(Decision::Deny) && !self.can(Part::Deny) {
             self.out.decision = None;
             let reason = self.out.reason.take().unwrap_or_default();
-            self.tell(Part::Deny, &reason);
+            self.tell(Part::Deny, &format!("a plugin's hook is against this: {reason}"));
         }
     }
 
@@ -284,7 +285,8 @@ impl Lowering<'_> {
         } else if self.can(Part::Deny) && !text.trim().is_empty() {
             self.make_denied(Part::UpdatedOutput, text.trim().to_owned());
         } else {
-            self.tell(Part::UpdatedOutput, text.trim());
+            let text = format!("a plugin's hook puts this in place of the output: {}", text.trim());
+            self.tell(Part::UpdatedOutput, &text);
         }
     }
 

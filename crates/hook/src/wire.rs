@@ -238,7 +238,7 @@ impl Wire {
             return Err(WireError::Missing { key });
         }
         if let Some(key) = dialect.event_key() {
-            native.remove(key);
+            native.shift_remove(key);
         }
         ours.insert("extra".to_owned(), Value::Object(native));
         let tagged = Map::from_iter([(event.name().to_owned(), Value::Object(ours))]);
@@ -408,7 +408,7 @@ fn add_missing(to: &mut Map<String, Value>, from: &Map<String, Value>) {
 /// Takes a text out of an object.
 fn take_text(from: &mut Map<String, Value>, key: &str) -> Option<String> {
     match from.get(key)? {
-        Value::String(_) => match from.remove(key) {
+        Value::String(_) => match from.shift_remove(key) {
             Some(Value::String(text)) => Some(text),
             _ => None,
         },
@@ -418,14 +418,14 @@ fn take_text(from: &mut Map<String, Value>, key: &str) -> Option<String> {
 
 /// Takes a value that is not `null` out of an object.
 fn take(from: &mut Map<String, Value>, key: &str) -> Option<Value> {
-    from.remove(key).filter(|value| !value.is_null())
+    from.shift_remove(key).filter(|value| !value.is_null())
 }
 
 /// Takes a flag that is set out of an object.
 fn take_flag(from: &mut Map<String, Value>, key: &str, set: bool) -> bool {
     let found = from.get(key) == Some(&Value::Bool(set));
     if found {
-        from.remove(key);
+        from.shift_remove(key);
     }
     found
 }

@@ -46,7 +46,7 @@ impl Dialect for Antigravity {
         {
             ours.insert("cwd".to_owned(), root.clone());
         }
-        if let Some(Value::Object(mut call)) = native.remove("toolCall") {
+        if let Some(Value::Object(mut call)) = native.shift_remove("toolCall") {
             for (theirs, name) in [("name", "tool_name"), ("args", "tool_input")] {
                 if let Some(value) = take(&mut call, theirs) {
                     ours.insert(name.to_owned(), value);
@@ -54,20 +54,20 @@ impl Dialect for Antigravity {
             }
         }
         if ours.get("tool_response").is_some_and(|error| *error == "") {
-            ours.remove("tool_response");
+            ours.shift_remove("tool_response");
         }
     }
 
     fn writing(&self, event: Event, native: &mut Map<String, Value>) {
-        if let Some(cwd) = native.remove("cwd") {
+        if let Some(cwd) = native.shift_remove("cwd") {
             native.insert("workspacePaths".to_owned(), json!([cwd]));
         }
-        if let Some(name) = native.remove("tool_name") {
-            let args = native.remove("tool_input").unwrap_or_default();
+        if let Some(name) = native.shift_remove("tool_name") {
+            let args = native.shift_remove("tool_input").unwrap_or_default();
             native.insert("toolCall".to_owned(), json!({"name": name, "args": args}));
         }
         if event == Event::UserPromptSubmit {
-            native.remove("prompt");
+            native.shift_remove("prompt");
             native.insert("invocationNum".to_owned(), json!(0));
         }
     }
@@ -139,7 +139,7 @@ impl Dialect for Antigravity {
                 output.updated_input = take(said, "overwrite");
             }
             Event::UserPromptSubmit | Event::SessionStart => {
-                let Some(Value::Array(steps)) = said.remove("injectSteps") else {
+                let Some(Value::Array(steps)) = said.shift_remove("injectSteps") else {
                     return Ok(output);
                 };
                 for step in &steps {

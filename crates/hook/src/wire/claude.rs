@@ -153,7 +153,7 @@ pub(super) fn say(event: Event, name: &str, output: &HookOutput) -> Map<String, 
 pub(super) fn hear(event: Event, said: &mut Map<String, Value>) -> HookOutput {
     let mut output = hear_for_all(said);
     if let Some(Value::Object(specific)) = said.get_mut("hookSpecificOutput") {
-        let name = specific.remove("hookEventName");
+        let name = specific.shift_remove("hookEventName");
         if let Some(word) = take_text(specific, "permissionDecision") {
             output.decision = decision(&word);
         }

@@ -31,8 +31,9 @@ impl Dialect for Copilot {
         None
     }
 
-    fn keys(&self, _: Event, fact: &str) -> Option<&'static [&'static str]> {
+    fn keys(&self, event: Event, fact: &str) -> Option<&'static [&'static str]> {
         Some(match fact {
+            "tool_input" if event == Event::PermissionRequest => &["toolInput", "toolArgs"],
             "session_id" => &["sessionId"],
             "transcript_path" => &["transcriptPath"],
             "agent_id" => &["agentId"],

@@ -61,7 +61,7 @@ impl Dialect for Cursor {
             *output = Value::String(output.to_string());
         }
         if !event.is_about_a_tool()
-            && let Some(cwd) = native.remove("cwd")
+            && let Some(cwd) = native.shift_remove("cwd")
         {
             native.insert("workspace_roots".to_owned(), json!([cwd]));
         }

@@ -65,7 +65,7 @@ pub(super) fn read(
             Kind::Any => !value.is_null(),
         };
         let found = keys.iter().find(|key| native.get(**key).is_some_and(fits));
-        if let Some(value) = found.and_then(|key| native.remove(*key)) {
+        if let Some(value) = found.and_then(|key| native.shift_remove(*key)) {
             ours.insert(name.to_owned(), value);
         }
     }
@@ -80,9 +80,9 @@ pub(super) fn write(dialect: &dyn Dialect, event: Event, input: &HookInput) -> M
         native.insert(key.to_owned(), name.into());
     }
     let Ok(Value::Object(mut tagged)) = serde_json::to_value(input) else { return native };
-    let Some(Value::Object(mut ours)) = tagged.remove(event.name()) else { return native };
+    let Some(Value::Object(mut ours)) = tagged.shift_remove(event.name()) else { return native };
     for (name, _) in all(event) {
-        if let Some(value) = ours.remove(name).filter(|value| !value.is_null()) {
+        if let Some(value) = ours.shift_remove(name).filter(|value| !value.is_null()) {
             let key = dialect.keys(event, name).map_or(name, |keys| keys[0]);
             native.insert(key.to_owned(), value);
         }

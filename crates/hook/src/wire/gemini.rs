@@ -69,7 +69,7 @@ impl Dialect for Gemini {
             .filter(|decision| *decision != Decision::Allow);
         output.reason = take_text(said, "reason");
         if let Some(Value::Object(specific)) = said.get_mut("hookSpecificOutput") {
-            let name = specific.remove("hookEventName");
+            let name = specific.shift_remove("hookEventName");
             output.updated_input = take(specific, "tool_input");
             output.additional_context = take_text(specific, "additionalContext");
             // What is left is for the host, which wants to know what it is about.

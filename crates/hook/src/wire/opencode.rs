@@ -1,6 +1,6 @@
 //! OpenCode, which runs JavaScript and no commands: a plugin module of ours calls us. The module speaks
-//! the neutral format, so nothing is translated here; what it can do with an answer is what OpenCode lets
-//! a plugin do.
+//! the neutral format, without the event's name around it, so nothing is translated here; what it can do
+//! with an answer is what OpenCode lets a plugin do.
 
 use agents_host::Event;
 use serde_json::{Map, Value};
@@ -23,6 +23,10 @@ impl Dialect for OpenCode {
             | Event::PreCompact => Some(event.name()),
             _ => None,
         }
+    }
+
+    fn event_key(&self) -> Option<&'static str> {
+        None
     }
 
     fn can(&self, event: Event) -> &'static [Part] {

@@ -140,7 +140,7 @@ fn one_that_does_not_read_its_input_has_answered() {
             "counts",
             r#"n=$(wc -c); echo "{\"PreToolUse\":{\"reason\":\"$n\",\"decision\":\"deny\"}}""#,
         ),
-        handler("echoes", r#"printf '{"PreToolUse":'; sed 's/^{"PreToolUse"://'"#),
+        handler("echoes", "cat"),
     ];
     let bounds = Bounds { output: 64 * 1024 * 1024, ..BOUNDS };
     let done = dispatch(Wire::Claude, &raw, &input(&raw), Vec::new(), &handlers, bounds);

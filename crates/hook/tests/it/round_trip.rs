@@ -128,9 +128,8 @@ proptest! {
         if said.decision == Some(Decision::Deny) && can(Part::Deny) && !stopping {
             prop_assert_eq!(reduced.decision, Some(Decision::Deny));
         }
-        if said.decision == Some(Decision::Ask) && (can(Part::Ask) || can(Part::Deny))
-            && event != Event::PermissionRequest && !stopping
-        {
+        let asks = can(Part::Ask) || (event == Event::PreToolUse && can(Part::Deny));
+        if said.decision == Some(Decision::Ask) && asks {
             prop_assert!(reduced.decision >= Some(Decision::Ask), "{reduced:?}");
         }
         if reduced.decision == Some(Decision::Allow) {
