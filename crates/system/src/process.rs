@@ -2,7 +2,7 @@
 //!
 //! Every child has a deadline, is its own process group and dies as one; its output goes through files,
 //! so no pipe can fill up and no reader thread is needed. [`Call::replace`] is the exception: there we
-//! *become* the child.
+//! *become* the child. [`run_together`] runs several at once.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -19,6 +19,11 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::env;
+
+#[cfg(unix)]
+mod together;
+#[cfg(unix)]
+pub use together::{Bounds, Job, Ran, run_together};
 
 /// More than any tool we run has reason to print.
 const MAX_OUTPUT: u64 = 256 * 1024 * 1024;
@@ -72,10 +77,12 @@ pub enum ProcessError {
         after: Duration,
     },
     /// It was ended because it printed without end.
-    #[error("`{program}` printed more than {} MiB and was stopped", MAX_OUTPUT / 1024 / 1024)]
+    #[error("`{program}` printed more than {} MiB and was stopped", limit / 1024 / 1024)]
     TooMuchOutput {
         /// As we called it.
         program: String,
+        /// How many bytes it might have printed.
+        limit: u64,
     },
     /// Ctrl-C.
     #[error("interrupted")]
@@ -154,11 +161,12 @@ impl Call {
         let mut stdout = tempfile::tempfile().map_err(|source| self.io(source))?;
         let mut stderr = tempfile::tempfile().map_err(|source| self.io(source))?;
         let share = |file: &File| file.try_clone().map_err(|source| self.io(source));
-        let child = self.spawn(share(&stdout)?.into(), share(&stderr)?.into())?;
+        let child = self.spawn(Stdio::null(), share(&stdout)?.into(), share(&stderr)?.into())?;
         let status = self.wait(child, |poll| {
             let length = |file: &File| file.metadata().map_or(0, |data| data.len());
             if length(&stdout) + length(&stderr) > MAX_OUTPUT {
-                return Err(ProcessError::TooMuchOutput { program: self.program_name() });
+                let program = self.program_name();
+                return Err(ProcessError::TooMuchOutput { program, limit: MAX_OUTPUT });
             }
             if poll.is_multiple_of(16) {
                 watch(&last_line(&mut stderr));
@@ -176,7 +184,7 @@ impl Call {
 
     /// Runs it silently and tells how it ended.
     pub fn status(&self) -> Result<ExitStatus, ProcessError> {
-        let child = self.spawn(Stdio::null(), Stdio::null())?;
+        let child = self.spawn(Stdio::null(), Stdio::null(), Stdio::null())?;
         self.wait(child, |_| Ok(()))
     }
 
@@ -213,10 +221,10 @@ impl Call {
         command
     }
 
-    fn spawn(&self, stdout: Stdio, stderr: Stdio) -> Result<Child, ProcessError> {
+    fn spawn(&self, stdin: Stdio, stdout: Stdio, stderr: Stdio) -> Result<Child, ProcessError> {
         listen_for_interrupts();
         let mut command = self.command();
-        command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
+        command.stdin(stdin).stdout(stdout).stderr(stderr);
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.spawn().map_err(|source| self.failed(source))

@@ -20,6 +20,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "agents-sync",
         &["agents-system", "agents-workspace", "agents-install", "agents-plugin", "agents-host"],
     ),
+    ("agents-hook", &["agents-system", "agents-host"]),
     (
         "cargo-agents",
         &[
@@ -29,6 +30,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-plugin",
             "agents-host",
             "agents-sync",
+            "agents-hook",
         ],
     ),
     ("agents-testkit", &[]),

@@ -1,0 +1,9 @@
+//! Hooks as hosts and plugins see them: formats, hostile handlers, the published page.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod author;
+mod golden;
+mod hostile;
+mod page;
+mod round_trip;

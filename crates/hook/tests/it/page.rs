@@ -1,0 +1,125 @@
+//! `docs/hooks.md`.
+
+use std::fmt::Write as _;
+
+use agents_hook::{Part, Wire};
+use agents_host::{Event, hosts};
+
+const HEAD: &str = r#"# Hooks
+
+A plugin's hook is a program that is run when something happens in a host. It gets one JSON object on
+standard input and may print one. `cargo agents` stands between the two: hosts call it, and it calls all
+hooks that apply, at the same time, and makes one answer of theirs in the host's own format. So a hook that
+is written once, in the *neutral* format, works in every host that has the event.
+
+The tables on this page are generated (`UPDATE_DOCS=1 cargo test -p agents-hook`).
+
+## The neutral format
+
+`format = "symposium"` in the manifest, and the default. Input
+([schema](json/hook-input.schema.json)): one key names the event, its value holds the facts. A fact that the
+host does not tell is `null`; what it tells besides stands under `extra`, under the host's names.
+
+```json
+{"PreToolUse": {"host": "claude", "session_id": "s1", "cwd": "/src/app", "transcript_path": null, "agent_id": null,
+  "agent_type": null, "tool_name": "Bash", "tool_input": {"command": "cargo publish"}, "tool_use_id": "t1"}}
+```
+
+Answer ([schema](json/hook-output.schema.json)): under the same key; the key may be left out, and nothing to
+say may be said with `{}` or with no output at all.
+
+```json
+{"PreToolUse": {"decision": "deny", "reason": "releases are made by CI; push a tag instead"}}
+```
+
+| key | meaning |
+|---|---|
+| `decision` | `deny`: it must not happen (the tool does not run, the prompt is not sent, the agent does not stop; after a tool ran, the model is told the reason). `ask`: the user shall be asked. `allow`: without asking the user, where the host lets a hook say so. Left out: as if there were no hook |
+| `reason` | why, with `deny` and `ask`; the model sees the reason of a denial |
+| `updatedInput` | what the tool shall be given instead (`PreToolUse`; with `allow` also `PermissionRequest`) |
+| `additionalContext` | what the model shall know |
+| `updatedOutput` | what the model shall see instead of what the tool gave back (`PostToolUse`) |
+| `continue`, `stopReason` | `false`: the host shall stop working, and why |
+| `systemMessage` | what the user shall see |
+| `suppressOutput` | `true`: the host shall not show what the hook printed |
+
+Exit codes: 0, and what was printed counts. 2, and it is denied; the reason is what was said on standard
+error. Anything else is a failure: it is reported and otherwise ignored, unless a denial was printed before.
+A hook that runs past its deadline, prints without end or leaves children behind is ended with its process
+group.
+
+A hook in Rust takes ten lines; see `crates/hook/examples`.
+
+## Several answers
+
+- Deny beats ask beats allow beats none. The reasons of those who decided so are joined.
+- Contexts and messages are all told, in the order of the plugins, each after the name of its plugin in
+  brackets, and cut at 10,000 characters.
+- If one says stop, it stops.
+- Of several inputs or outputs for the same tool the first one counts; that another one differs is reported.
+
+## The format of a host
+
+With `format = "<host>"` a hook speaks that host's own format. Called by that host it gets what the host sent,
+byte for byte; called by another one, what the former would have sent, except for facts that the other one
+does not know. Names of tools and their inputs are never translated: `tool_name` is what the calling host
+says.
+
+"#;
+
+const LOSSES: &str = r"
+## What a host can be told
+
+At each event a host understands its own selection. What it cannot be told becomes the nearest thing that it
+can, which is never more permissive, and `hook explain` says so:
+
+- `ask`: before a tool, denied; the reason says that the user must approve. `PermissionRequest` asks anyway.
+- another input: denied; the reason holds the input to use.
+- stop: denied, with the reason; at `Stop` and `SubagentStop` nothing, since it stops anyway.
+- deny: the model is told the reason as context, or else the user.
+- another output: denied with the output as the reason, or else told as context.
+- context: added to the reason of a denial, or else told to the user.
+- allow, message, suppress: nothing.
+
+`-` where the host does not have the event; `none` where it has it and listens to nothing.
+
+";
+
+#[test]
+fn the_page_of_hooks_is_up_to_date() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/hooks.md");
+    agents_testkit::pages::check_generated(file, &page());
+}
+
+fn page() -> String {
+    let (hosts, _) = hosts(None);
+    let mut text = HEAD.to_owned();
+    text.push_str(LOSSES.trim_start());
+    for wire in Wire::ALL {
+        let host = agents_host::find(&hosts, wire.host()).unwrap();
+        writeln!(text, "### {}\n\n| event | called | understands |\n|---|---|---|", host.name)
+            .unwrap();
+        for event in Event::ALL {
+            let (name, said) = match wire.event(event) {
+                Some(name) => (format!("`{name}`"), words(wire.can(event))),
+                None => ("-".to_owned(), "-".to_owned()),
+            };
+            writeln!(text, "| {event} | {name} | {said} |").unwrap();
+        }
+        text.push('\n');
+    }
+    let without: Vec<&str> = hosts
+        .iter()
+        .filter(|host| Wire::of(host.id.as_str()).is_none())
+        .map(|host| host.name.as_str())
+        .collect();
+    writeln!(text, "Without hooks: {}.", without.join(", ")).unwrap();
+    text
+}
+
+fn words(parts: &[Part]) -> String {
+    match parts {
+        [] => "none".to_owned(),
+        parts => parts.iter().map(|part| part.word()).collect::<Vec<_>>().join(", "),
+    }
+}
