@@ -105,6 +105,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PluginCommand,
     },
+    /// What hosts run at the moments that plugins have hooks for
+    #[command(hide = true)]
+    Hook {
+        /// The host and the event
+        words: Vec<String>,
+    },
     /// Print a completion script for a shell
     Completions {
         /// Which shell

@@ -111,6 +111,13 @@ impl Failure {
         self
     }
 
+    /// As something to say where it must not end the program.
+    pub(crate) fn into_findings(self) -> Vec<Finding> {
+        let mut own = Finding::error(self.message);
+        own.hint = self.hint;
+        std::iter::once(own).chain(self.findings).collect()
+    }
+
     /// An error if the user has asked us to stop. What was going on then may have been taken for something else: a
     /// condition that does not hold, a registry that cannot be reached.
     pub(crate) fn if_interrupted() -> Result<(), Self> {

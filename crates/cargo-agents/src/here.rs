@@ -13,7 +13,7 @@ use agents_plugin::{
     probes::{Acquire, LiveProbes},
 };
 use agents_system::finding::Finding;
-use agents_workspace::{Workspace, WorkspaceError, Workspaces};
+use agents_workspace::{Glance, Workspace, WorkspaceError, Workspaces};
 
 use crate::{failure::Failure, settings::Settings};
 
@@ -59,6 +59,35 @@ pub(crate) fn visit<T>(
     broken: BrokenWorkspace,
     work: impl FnOnce(&Here<'_>, Option<WorkspaceError>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    let find = |workspaces: &Workspaces<'_>| match (workspaces.find(&settings.cwd), broken) {
+        (Ok(workspace), _) => Ok((workspace, None)),
+        (Err(error), BrokenWorkspace::IsReported) => Ok((None, Some(error))),
+        (Err(error), BrokenWorkspace::Fails) => Err(error.into()),
+    };
+    open(settings, acquire, find, work)
+}
+
+/// The same without starting a process, for hooks. `None` where only cargo can tell what the workspace is made of.
+pub(crate) fn glance<T>(
+    settings: &Settings,
+    work: impl FnOnce(&Here<'_>) -> T,
+) -> Result<Option<T>, Failure> {
+    let find = |workspaces: &Workspaces<'_>| match workspaces.glance(&settings.cwd)? {
+        Glance::Outside => Ok((None, None)),
+        Glance::Known(workspace) => Ok((Some(workspace), None)),
+        Glance::NeedsCargo { why } => Ok((None, Some(why))),
+    };
+    open(settings, Acquire::Never, find, |here, why| {
+        Ok(if why.is_some() { None } else { Some(work(here)) })
+    })
+}
+
+fn open<T, E>(
+    settings: &Settings,
+    acquire: Acquire,
+    find: impl FnOnce(&Workspaces<'_>) -> Result<(Option<Workspace>, Option<E>), Failure>,
+    work: impl FnOnce(&Here<'_>, Option<E>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let config = Config::load(&settings.dirs)?;
     let cache = &settings.dirs.cache;
     let workspaces = Workspaces { cache, cargo: &settings.cargo, progress: &settings.progress };
@@ -77,11 +106,7 @@ pub(crate) fn visit<T>(
         checkouts: &checkouts,
         built_in: BUILT_IN,
     };
-    let (workspace, error) = match (workspaces.find(&settings.cwd), broken) {
-        (Ok(workspace), _) => (workspace, None),
-        (Err(error), BrokenWorkspace::IsReported) => (None, Some(error)),
-        (Err(error), BrokenWorkspace::Fails) => return Err(error.into()),
-    };
+    let (workspace, error) = find(&workspaces)?;
     settings.progress.end();
     let set = registries.active(workspace.as_ref(), &settings.cwd, acquire);
     Failure::if_interrupted()?;

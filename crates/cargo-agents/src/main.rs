@@ -37,7 +37,12 @@ use crate::{
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(failure::our_mistake));
-    start(&args::without_cargo(std::env::args_os().collect()))
+    let argv = args::without_cargo(std::env::args_os().collect());
+    // Hosts wait for this one before every tool call.
+    if let Some((wire, event)) = commands::hook::called(&argv) {
+        return commands::hook::answer(wire, event);
+    }
+    start(&argv)
 }
 
 /// One run of the program with these arguments, the first of which is its name.
@@ -88,6 +93,7 @@ fn run(
         }
         Some(Command::Host { command }) => commands::host::run(&settings, output, &command),
         Some(Command::Plugin { command }) => commands::plugin::run(&settings, output, command),
+        Some(Command::Hook { words }) => commands::hook::refuse(&words),
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),
         Some(Command::Tour { keep }) => commands::tour::run(&settings, output, keep),
         Some(Command::CrateInfo(wanted)) => commands::crate_info::run(&settings, output, &wanted),

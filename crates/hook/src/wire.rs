@@ -17,7 +17,8 @@ mod kiro;
 mod opencode;
 
 use agents_host::Event;
-use serde::Serialize;
+use camino::Utf8PathBuf;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -367,6 +368,21 @@ impl Format {
     }
 }
 
+/// The directory that a call is about, read without making anything of the rest, which may be large.
+#[must_use]
+pub fn whereabouts(bytes: &[u8]) -> Option<Utf8PathBuf> {
+    /// Antigravity names the workspaces instead.
+    #[derive(Deserialize)]
+    struct Where {
+        cwd: Option<Utf8PathBuf>,
+        #[serde(rename = "workspacePaths", default)]
+        workspaces: Vec<Utf8PathBuf>,
+    }
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
+    let found: Where = serde_json::from_slice(bytes).ok()?;
+    found.cwd.or_else(|| found.workspaces.into_iter().next())
+}
+
 /// The keys of a neutral answer.
 const OURS: [&str; 9] = [
     "decision",
@@ -380,9 +396,12 @@ const OURS: [&str; 9] = [
     "suppressOutput",
 ];
 
+/// Some hosts on Windows begin with it.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
 /// The one object in these bytes; none for no bytes.
 fn object(bytes: &[u8]) -> Result<Map<String, Value>, WireError> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
     if bytes.trim_ascii().is_empty() {
         return Ok(Map::new());
     }

@@ -5,7 +5,7 @@ pub mod index;
 
 use std::collections::BTreeSet;
 
-use agents_install::{Installations, git::GitAddress};
+use agents_install::{InstallError, Installations, Installer, Runnable, git::GitAddress};
 use agents_system::{
     finding::{Finding, Place},
     fingerprint::{Fingerprint, Inputs},
@@ -52,6 +52,33 @@ pub struct ActiveHook {
     pub installations: Installations,
     /// Whether it applies as long as the packages, manifests and settings are what they are.
     pub certainty: Certainty,
+}
+
+impl ActiveHook {
+    /// How to run it if everything that it needs is there: no child process, no network. `None` if something is missing.
+    pub fn runnable(&self, installer: &Installer<'_>) -> Result<Option<Runnable>, InstallError> {
+        installer.resolve_cached(&self.own_installations(), &self.hook.command, &self.dir)
+    }
+
+    /// How to run it, after acquiring what is missing.
+    pub fn acquire(&self, installer: &Installer<'_>) -> Result<Runnable, InstallError> {
+        installer.resolve(&self.own_installations(), &self.hook.command, &self.dir)
+    }
+
+    /// The plugin's installations, with what the hook itself says about its command.
+    fn own_installations(&self) -> Installations {
+        let mut all = self.installations.clone();
+        if let Some(command) = all.get_mut(&self.hook.command) {
+            if self.hook.entry.is_some() {
+                command.entry.clone_from(&self.hook.entry);
+            }
+            if !self.hook.args.is_empty() {
+                command.args.clone_from(&self.hook.args);
+            }
+            command.requirements.clone_from(&self.hook.requirements);
+        }
+        all
+    }
 }
 
 /// Whether something holds as long as nothing on disk changes.

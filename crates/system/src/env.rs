@@ -52,6 +52,8 @@ variables! {
     CARGO_NET_OFFLINE = "CARGO_NET_OFFLINE";
     /// Searched for programs; children get it with the directories of what they need in front.
     PATH = "PATH";
+    /// Set by Copilot CLI for the programs that it starts; so we know when it runs hooks that are written for Claude Code.
+    COPILOT_CLI = "COPILOT_CLI";
     /// Any value but the empty one turns colours off, unless `--color always`.
     NO_COLOR = "NO_COLOR";
 }

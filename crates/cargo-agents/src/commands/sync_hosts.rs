@@ -3,17 +3,17 @@
 use std::process::ExitCode;
 
 use agents_host::Host;
-use agents_plugin::probes::Acquire;
+use agents_plugin::{hooks::ActiveHook, probes::Acquire};
 use agents_sync::{Action, Change, Edited, Note, Places, Plan, preview, sync, uninstall};
 use agents_system::{
-    explain::ErrorKind,
+    explain::{ErrorKind, Explain as _},
     finding::{Finding, Severity},
     ledger::What,
 };
 use serde::Serialize;
 use similar::TextDiff;
 
-use super::wanted;
+use super::wanted::{self, Wanted};
 use crate::{
     failure::{Failure, FindingView},
     here::{BrokenWorkspace, Here, visit},
@@ -76,8 +76,12 @@ pub(crate) fn run(
         let hosts = wanted::configured(here.registries.config, &all, &mut findings);
         let home = wanted::home()?;
         let roots = wanted::roots(&home, Some(root));
-        let (desired, said) = wanted::desired(here, &hosts, &roots);
+        let Wanted { desired, hooks, findings: said } = wanted::wanted(here, &hosts, &roots);
         findings.extend(here.findings.iter().chain(&here.set.findings).cloned().chain(said));
+        if mode == Mode::Apply {
+            findings.extend(acquire_programs(here, &hooks));
+            Failure::if_interrupted()?;
+        }
         if hosts.is_empty() {
             findings.push(
                 Finding::warning("no coding agent is configured, so nothing is brought anywhere")
@@ -124,6 +128,22 @@ pub(crate) fn remove_all(
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// Has the programs of hooks ready: nothing is installed while a host waits for an answer.
+fn acquire_programs(here: &Here<'_>, hooks: &[ActiveHook]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for hook in hooks {
+        match hook.acquire(here.registries.installer) {
+            Ok(runnable) => findings.extend(runnable.findings),
+            Err(error) => {
+                let (plugin, name) = (&hook.plugin, &hook.hook.name);
+                let said = format!("the hook `{name}` of `{plugin}` will not run: {error}");
+                findings.push(Finding { hint: error.hint(), ..Finding::error(said) });
+            }
+        }
+    }
+    findings
+}
+
 /// What the user has to do before hosts run the hooks that are new to them.
 fn untrusted(plan: &Plan, hosts: &[&Host]) -> Vec<Finding> {
     let notes = plan.changes.iter().flat_map(|change| match change {
@@ -136,7 +156,7 @@ fn untrusted(plan: &Plan, hosts: &[&Host]) -> Vec<Finding> {
         let trust = host.hooks.get()?.trust.as_ref()?;
         new.iter().any(|note| note.host.as_ref() == Some(&host.id)).then(|| {
             let said = format!("{} runs new hooks only when you have accepted them", host.name);
-            Finding::new(Severity::Note, said).hint(trust.hint.clone())
+            Finding::warning(said).hint(trust.hint.clone())
         })
     });
     asking.collect()

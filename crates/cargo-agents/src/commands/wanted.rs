@@ -1,12 +1,16 @@
 //! What the hosts of this workspace should have: the way from configuration and active set to the desired state.
 
-use agents_host::{Host, Overrides, Roots, find, hosts};
+use agents_host::{Event, Host, HostId, Overrides, Roots, find, hooks::OUR_NAME, hosts};
 use agents_plugin::{
     config::Config,
+    hooks::ActiveHook,
     predicate::{Surroundings, evaluate::Asker},
     skills::Fetch,
 };
-use agents_sync::{Desired, desired};
+use agents_sync::{
+    Desired,
+    desired::{self, WantedEvent},
+};
 use agents_system::{dirs, env, explain::ErrorKind, finding::Finding};
 use agents_workspace::Network;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -53,16 +57,23 @@ pub(super) fn roots<'a>(home: &'a Utf8Path, workspace: Option<&'a Utf8Path>) -> 
     Roots { home, workspace, env: &env::named_by_host }
 }
 
-/// The desired state of the workspace, and what there is to say about it.
-pub(super) fn desired(
-    here: &Here<'_>,
-    hosts: &[&Host],
-    roots: &Roots<'_>,
-) -> (Desired, Vec<Finding>) {
-    let (mut desired, mut findings) = (Desired::default(), Vec::new());
+/// What the hosts of a workspace should have.
+#[derive(Default)]
+pub(super) struct Wanted {
+    /// In their files.
+    pub(super) desired: Desired,
+    /// The hooks whose programs must be there when they call.
+    pub(super) hooks: Vec<ActiveHook>,
+    /// What there is to say about it.
+    pub(super) findings: Vec<Finding>,
+}
+
+/// The desired state of the workspace.
+pub(super) fn wanted(here: &Here<'_>, hosts: &[&Host], roots: &Roots<'_>) -> Wanted {
     if hosts.is_empty() {
-        return (desired, findings);
+        return Wanted::default();
     }
+    let (mut desired, mut findings) = (Desired::default(), Vec::new());
     let settings = here.settings;
     let fetch = match settings.cargo.network() {
         Network::Allowed => Fetch::IfMissing,
@@ -81,5 +92,25 @@ pub(super) fn desired(
             desired::add_server(&mut desired, &server, &from, hosts, config.registration, roots);
         findings.extend(said);
     }
-    (desired, findings)
+    let hooks = here.registries.hooks(&here.set, surroundings);
+    findings.extend(hooks.findings);
+    let mut events: Vec<WantedEvent> = hooks.hooks.iter().filter_map(wanted_event).collect();
+    // What does not apply now may do so when the event comes.
+    events.extend(hooks.undecided.iter().filter_map(|name| {
+        let from = OUR_NAME.to_owned();
+        Some(WantedEvent { event: Event::parse(name)?, host: None, hook: None, from })
+    }));
+    findings.extend(desired::add_hooks(&mut desired, &events, hosts, config.registration, roots));
+    Wanted { desired, hooks: hooks.hooks, findings }
+}
+
+/// What a hook of a plugin needs hosts to call us for.
+fn wanted_event(active: &ActiveHook) -> Option<WantedEvent> {
+    let ActiveHook { plugin, because, hook, .. } = active;
+    Some(WantedEvent {
+        event: Event::parse(&hook.event)?,
+        host: hook.host.as_deref().and_then(HostId::new),
+        hook: Some(hook.name.clone()),
+        from: desired::from(because, plugin.as_str()),
+    })
 }

@@ -13,6 +13,7 @@ mod world;
 mod command_line;
 mod consent;
 mod custom_predicates;
+mod hooks;
 mod installing;
 mod plugin_commands;
 mod quiet;

@@ -144,6 +144,13 @@ fn what_no_longer_applies_is_taken_back() {
     synced.plugin("crates = [\"absent\"]");
     let said = synced.ok(&["sync"]);
     assert!(said.contains("removed"), "{said}");
+    // The hosts are still there, and go on calling us.
+    let mut after = tree(&synced.root());
+    after.retain(|file, _| file != ".claude/settings.json" && file != ".codex/hooks.json");
+    assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    assert_eq!(after, before);
+    synced.world.config("hosts = []\n[defaults]\nsymposium-recommendations = false\n");
+    synced.run(&["sync"]);
     assert_eq!(tree(&synced.root()), before);
 }
 
@@ -297,4 +304,78 @@ fn syncs_at_once_serialise_and_all_succeed() {
         assert_eq!(run.code, Some(0), "{run:?}");
     }
     assert_eq!(synced.run(&["sync", "--check"]).code, Some(0));
+}
+
+/// The commands that a host's hook file has us called with, by event.
+fn registered(text: &str) -> Vec<String> {
+    let document: serde_json::Value = serde_json::from_str(text).unwrap();
+    let events = document["hooks"].as_object().unwrap();
+    let commands = events.iter().map(|(event, groups)| {
+        let command = groups[0]["hooks"][0]["command"].as_str().unwrap();
+        format!("{event}: {command}")
+    });
+    commands.collect()
+}
+
+#[test]
+fn hosts_call_us_for_the_usual_events_and_for_those_that_plugins_want() {
+    let synced = Synced::new();
+    let said = synced.ok(&["sync"]);
+    assert!(said.contains("cargo-agents   hook   events        new       claude, codex"), "{said}");
+    let usual = [
+        "PreToolUse: cargo-agents hook codex pre-tool-use",
+        "PostToolUse: cargo-agents hook codex post-tool-use",
+        "UserPromptSubmit: cargo-agents hook codex user-prompt-submit",
+        "SessionStart: cargo-agents hook codex session-start",
+    ];
+    assert_eq!(registered(&synced.read(".codex/hooks.json")), usual);
+    let hook =
+        "[[hooks]]\nname = \"h\"\nevent = \"Notification\"\ncommand = { executable = \"true\" }\n";
+    synced.world.plugin("notes", &format!("name = \"notes\"\ncrates = [\"serde\"]\n{hook}"));
+    let run = synced.run(&["sync", "--verbose"]);
+    assert!(run.stderr.contains("Codex CLI does not run the hook `h` for Notification"), "{run:?}");
+    let claude = registered(&synced.read(".claude/settings.json"));
+    assert_eq!(claude.last().unwrap(), "Notification: cargo-agents hook claude notification");
+    assert_eq!(registered(&synced.read(".codex/hooks.json")), usual);
+    // Gone with the plugin, and only that.
+    synced.world.plugin("notes", "name = \"notes\"\ncrates = [\"serde\"]\n");
+    synced.ok(&["sync"]);
+    assert_eq!(registered(&synced.read(".claude/settings.json")).len(), 4);
+}
+
+#[test]
+fn what_a_host_asks_before_it_runs_hooks_is_said_when_they_are_new() {
+    let synced = Synced::new();
+    let first = synced.run(&["sync"]).stderr;
+    assert!(first.contains("Codex CLI runs new hooks only when you have accepted them"), "{first}");
+    assert!(first.contains("`/hooks`"), "{first}");
+    assert_eq!(synced.run(&["sync"]).stderr, "");
+}
+
+/// A new `hooks.json` would silence the hooks in its settings.
+#[test]
+fn droid_keeps_hearing_the_hooks_in_its_settings() {
+    let synced = Synced::new();
+    synced.world.config("hosts = [\"factory\"]\nhook-scope = \"project\"\n[defaults]\nsymposium-recommendations = false\n");
+    let file = synced.root().join(".factory/settings.json");
+    let mine = "{\n  // mine\n  \"hooks\": { \"Stop\": [] }\n}\n";
+    scratch::write(&file, mine);
+    synced.ok(&["sync"]);
+    assert!(!synced.root().join(".factory/hooks.json").exists());
+    assert!(
+        synced.read(".factory/settings.json").contains("cargo-agents hook factory pre-tool-use")
+    );
+    synced.ok(&["uninstall"]);
+    assert_eq!(synced.read(".factory/settings.json"), mine);
+}
+
+#[test]
+fn a_hook_whose_program_cannot_be_had_is_an_error_and_the_rest_is_done() {
+    let synced = Synced::new();
+    let hook = "[[hooks]]\nname = \"h\"\nevent = \"PreToolUse\"\ncommand = { source = \"cargo\", crate = \"no-such-crate-here\" }\n";
+    synced.world.plugin("tool", &format!("name = \"tool\"\ncrates = [\"serde\"]\n{hook}"));
+    let run = synced.run(&["sync", "--offline"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("the hook `h` of `tool` will not run"), "{run:?}");
+    assert!(synced.read(".claude/settings.json").contains("pre-tool-use"), "the rest is done");
 }

@@ -215,7 +215,7 @@ fn a_host_is_shown_as_json() {
     let hooks = &gemini["hooks"]["present"];
     assert_eq!(hooks["shape"], "named-groups");
     assert_eq!(hooks["events"]["PreToolUse"], "BeforeTool");
-    assert_eq!(hooks["timeout"], serde_json::json!({"value": 10000, "unit": "ms"}));
+    assert_eq!(hooks["timeout"], serde_json::json!({"value": 30000, "unit": "ms"}));
 }
 
 #[test]

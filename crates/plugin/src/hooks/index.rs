@@ -105,6 +105,12 @@ impl HookIndex {
         }
     }
 
+    /// What it said last, whether or not that still holds: better than nothing while the packages cannot be told.
+    #[must_use]
+    pub fn load_last(&self) -> Option<Known> {
+        self.index().load::<Stored>().map(|stored| stored.known)
+    }
+
     /// Remembers what is certain. A place that cannot be written to is only slower.
     pub fn store(
         &self,
