@@ -25,9 +25,10 @@ fn claude_can(event: Event) -> &'static [Part] {
         Event::PermissionRequest => &[Allow, Deny, UpdatedInput, Stop, SystemMessage, Suppress],
         Event::PostToolUse => &[Deny, Context, UpdatedOutput, Stop, SystemMessage, Suppress],
         Event::UserPromptSubmit => &[Deny, Context, Stop, SystemMessage, Suppress],
-        Event::Stop | Event::SubagentStop | Event::PreCompact => {
-            &[Deny, Stop, SystemMessage, Suppress]
-        }
+        // It takes context there, too, but goes on working in order to act on it, which only a denial
+        // should do.
+        Event::Stop | Event::SubagentStop => &[Deny, Stop, SystemMessage, Suppress],
+        Event::PreCompact => &[Deny, Stop, SystemMessage, Suppress],
         Event::PostToolUseFailure
         | Event::SessionStart
         | Event::SubagentStart
