@@ -8,15 +8,16 @@
 //! | module | holds |
 //! |---|---|
 //! | [`input`], [`output`] | the neutral format: what a handler is told and what it answers |
-//! | [`wire`] | the format of each host, both ways |
-//! | [`loss`] | what a host cannot be told, and what happens instead |
-//! | [`matcher`] | which uses of an event a hook is for |
-//! | [`run`](mod@run) | running handlers together, and what it means how they end |
-//! | [`merge`](mod@merge) | one answer out of many |
 //! | [`handler`] | writing a handler in Rust |
+//! | `wire` | the format of each host, both ways |
+//! | `loss` | what a host cannot be told, and what happens instead |
+//! | `matcher` | which uses of an event a hook is for |
+//! | `run` | running handlers together, and what it means how they end |
+//! | `merge` | one answer out of many |
 //!
-//! Everything but [`run`](mod@run) is pure. Nothing prints; the caller writes the [`wire::Answer`] and
-//! exits with its code.
+//! The first three are all there is without the feature `dispatch`, for the authors of handlers.
+//!
+//! Everything but `run` is pure. Nothing prints; the caller writes the `Answer` and exits with its code.
 //!
 #![cfg_attr(feature = "dispatch", doc = "```")]
 #![cfg_attr(not(feature = "dispatch"), doc = "```ignore")]

@@ -219,7 +219,8 @@ impl Lowering<'_> {
             Event::PermissionRequest => self.out.decision == Some(Decision::Allow),
             _ => return self.lose(Part::UpdatedInput, Instead::Nothing),
         };
-        if fits && self.can(Part::UpdatedInput) {
+        // A host takes nothing but an object, and what it cannot read it ignores as a whole.
+        if fits && self.can(Part::UpdatedInput) && input.is_object() {
             self.out.updated_input = Some(input);
         } else if fits && self.can(Part::Deny) {
             self.make_denied(Part::UpdatedInput, format!("use this input instead: {input}"));

@@ -9,6 +9,8 @@
 //! | runs past its deadline or the event's, or prints without end | it and its process group are ended; nothing, and a finding |
 //! | cannot be started | nothing, and a finding |
 
+use std::{borrow::Cow, collections::HashMap};
+
 use agents_host::Event;
 use agents_system::{
     finding::Finding,
@@ -43,8 +45,8 @@ pub struct Handler {
 pub struct Step {
     /// Whose it is.
     pub source: Source,
-    /// What it got.
-    pub stdin: Vec<u8>,
+    /// What it spoke.
+    pub format: Format,
     /// What it did.
     pub ran: process::Ran,
     /// What that means.
@@ -89,7 +91,8 @@ pub fn dispatch(
     Dispatched { steps, merged, answer, losses, findings }
 }
 
-/// Runs all handlers at the same time; the results come in their order.
+/// Runs all handlers at the same time; the results come in their order. What each of them got is
+/// [`Format::render_input`].
 #[must_use]
 pub fn run(
     calling: Wire,
@@ -98,19 +101,21 @@ pub fn run(
     handlers: &[Handler],
     bounds: Bounds,
 ) -> Vec<Step> {
-    let inputs: Vec<Vec<u8>> =
-        handlers.iter().map(|it| it.format.render_input(calling, raw, input)).collect();
+    // An input may be large: it is written once per format.
+    let mut inputs: HashMap<Format, Cow<'_, [u8]>> = HashMap::new();
+    for Handler { format, .. } in handlers {
+        inputs.entry(*format).or_insert_with(|| format.render_input(calling, raw, input));
+    }
     let jobs: Vec<Job<'_>> = handlers
         .iter()
-        .zip(&inputs)
-        .map(|(handler, stdin)| Job { call: &handler.call, stdin })
+        .map(|handler| Job { call: &handler.call, stdin: &inputs[&handler.format] })
         .collect();
     let ran = run_together(&jobs, bounds);
-    let of_handler = |((handler, stdin), ran): ((&Handler, Vec<u8>), process::Ran)| {
+    let step = |(handler, ran): (&Handler, process::Ran)| {
         let (output, findings) = judge(calling, input.event(), handler, &ran);
-        Step { source: handler.source.clone(), stdin, ran, output, findings }
+        Step { source: handler.source.clone(), format: handler.format, ran, output, findings }
     };
-    handlers.iter().zip(inputs).zip(ran).map(of_handler).collect()
+    handlers.iter().zip(ran).map(step).collect()
 }
 
 /// What it means that a handler ended so.

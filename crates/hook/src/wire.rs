@@ -16,6 +16,8 @@ mod goose;
 mod kiro;
 mod opencode;
 
+use std::borrow::Cow;
+
 use agents_host::Event;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
@@ -277,7 +279,10 @@ impl Wire {
     pub fn reduce(self, event: Event, output: &HookOutput) -> (HookOutput, Vec<Loss>) {
         let mut adapted = output.clone();
         self.dialect().adapt(event, &mut adapted);
-        lower(event, &adapted, self.can(event))
+        let (mut reduced, losses) = lower(event, &adapted, self.can(event));
+        // What became a denial only now has its places, too.
+        self.dialect().adapt(event, &mut reduced);
+        (reduced, losses)
     }
 
     /// Reads what a handler printed in this host's format. What is not understood is kept as `native`.
@@ -320,12 +325,17 @@ impl Format {
     /// What a handler of this format gets. For the format of the calling host that is what the host sent,
     /// byte for byte.
     #[must_use]
-    pub fn render_input(self, calling: Wire, raw: &[u8], input: &HookInput) -> Vec<u8> {
+    pub fn render_input<'r>(
+        self,
+        calling: Wire,
+        raw: &'r [u8],
+        input: &HookInput,
+    ) -> Cow<'r, [u8]> {
         match self {
-            Self::Native(wire) if wire == calling => raw.to_vec(),
-            Self::Native(wire) => wire.render_input(input),
+            Self::Native(wire) if wire == calling => Cow::Borrowed(raw),
+            Self::Native(wire) => Cow::Owned(wire.render_input(input)),
             // Maps with string keys and no foreign types: this cannot fail.
-            Self::Neutral => serde_json::to_vec(input).unwrap_or_default(),
+            Self::Neutral => Cow::Owned(serde_json::to_vec(input).unwrap_or_default()),
         }
     }
 

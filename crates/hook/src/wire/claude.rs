@@ -25,9 +25,10 @@ fn claude_can(event: Event) -> &'static [Part] {
         Event::PermissionRequest => &[Allow, Deny, UpdatedInput, Stop, SystemMessage, Suppress],
         Event::PostToolUse => &[Deny, Context, UpdatedOutput, Stop, SystemMessage, Suppress],
         Event::UserPromptSubmit => &[Deny, Context, Stop, SystemMessage, Suppress],
-        Event::Stop | Event::SubagentStop | Event::PreCompact => {
-            &[Deny, Stop, SystemMessage, Suppress]
-        }
+        // It takes context there, too, but goes on working in order to act on it, which only a denial
+        // should do.
+        Event::Stop | Event::SubagentStop => &[Deny, Stop, SystemMessage, Suppress],
+        Event::PreCompact => &[Deny, Stop, SystemMessage, Suppress],
         Event::PostToolUseFailure
         | Event::SessionStart
         | Event::SubagentStart
@@ -36,12 +37,21 @@ fn claude_can(event: Event) -> &'static [Part] {
     }
 }
 
+/// As its program of version 0.24 does it: some of what its documentation takes over is not acted on.
 fn qwen_can(event: Event) -> &'static [Part] {
     use Part::*;
     match event {
-        Event::PostToolUse => &[Deny, Context, Stop, SystemMessage, Suppress],
-        Event::PreCompact => &[Stop, SystemMessage, Suppress],
-        other => claude_can(other),
+        Event::PreToolUse => &[Ask, Deny, Context, Stop, SystemMessage, Suppress],
+        Event::PermissionRequest => &[Allow, Deny, UpdatedInput, SystemMessage, Suppress],
+        Event::PostToolUse => &[Context, Stop, SystemMessage, Suppress],
+        Event::UserPromptSubmit => &[Deny, Context, Stop, SystemMessage, Suppress],
+        Event::Stop | Event::SubagentStop => &[Deny, Stop, SystemMessage, Suppress],
+        Event::PostToolUseFailure
+        | Event::SessionStart
+        | Event::SubagentStart
+        | Event::PreCompact
+        | Event::Notification => &[Context, SystemMessage, Suppress],
+        Event::SessionEnd => &[SystemMessage, Suppress],
     }
 }
 

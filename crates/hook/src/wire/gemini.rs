@@ -31,7 +31,7 @@ impl Dialect for Gemini {
     fn can(&self, event: Event) -> &'static [Part] {
         use Part::*;
         match event {
-            Event::PreToolUse => &[Deny, UpdatedInput, Stop, SystemMessage, Suppress],
+            Event::PreToolUse => &[Ask, Deny, UpdatedInput, Stop, SystemMessage, Suppress],
             Event::PostToolUse | Event::UserPromptSubmit => {
                 &[Deny, Context, Stop, SystemMessage, Suppress]
             }
@@ -47,10 +47,24 @@ impl Dialect for Gemini {
         }
     }
 
+    fn adapt(&self, _: Event, output: &mut HookOutput) {
+        // The user who is asked sees the same text once.
+        if output.decision == Some(Decision::Ask) {
+            let (reason, message) = (output.reason.as_deref(), output.system_message.as_deref());
+            if reason.map(str::trim) == message.map(str::trim) {
+                output.system_message = None;
+            }
+        }
+    }
+
     fn say(&self, event: Event, output: &HookOutput) -> Said {
         let mut object = claude::say_for_all(output);
         put(&mut object, "decision", output.decision.map(claude::word));
         put(&mut object, "reason", output.reason.clone());
+        if output.decision == Some(Decision::Ask) && output.system_message.is_none() {
+            // This is what the user sees who is asked.
+            put(&mut object, "systemMessage", output.reason.clone());
+        }
         let mut specific = Map::new();
         put(&mut specific, "tool_input", output.updated_input.clone());
         put(&mut specific, "additionalContext", output.additional_context.clone());
@@ -68,6 +82,9 @@ impl Dialect for Gemini {
             .and_then(|word| claude::decision(&word))
             .filter(|decision| *decision != Decision::Allow);
         output.reason = take_text(said, "reason");
+        if output.decision == Some(Decision::Ask) && output.system_message == output.reason {
+            output.system_message = None;
+        }
         if let Some(Value::Object(specific)) = said.get_mut("hookSpecificOutput") {
             let name = specific.shift_remove("hookEventName");
             output.updated_input = take(specific, "tool_input");

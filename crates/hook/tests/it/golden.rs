@@ -215,7 +215,7 @@ fn a_handler_of_the_calling_hosts_format_gets_the_same_bytes() {
     };
     let got = |format: &str| {
         let bytes = Format::parse(format).unwrap().render_input(Wire::Claude, sent, &input);
-        String::from_utf8(bytes).unwrap()
+        String::from_utf8(bytes.into_owned()).unwrap()
     };
     assert_eq!(got("claude").as_bytes(), sent);
     assert_eq!(got("copilot"), r#"{"toolName":"Bash"}"#);

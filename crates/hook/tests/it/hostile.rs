@@ -133,23 +133,24 @@ fn invalid_text_is_tolerated() {
 #[test]
 fn one_that_does_not_read_its_input_has_answered() {
     let raw = sent(&"x".repeat(50 * 1024 * 1024));
+    let native = |plugin: &str, script: &str| Handler {
+        format: Format::Native(Wire::Claude),
+        ..handler(plugin, script)
+    };
     let handlers = [
         handler("closes", &format!("exec <&-; echo '{FINE}'")),
         handler("ignores", &format!("echo '{FINE}'")),
-        handler(
-            "counts",
-            r#"n=$(wc -c); echo "{\"PreToolUse\":{\"reason\":\"$n\",\"decision\":\"deny\"}}""#,
-        ),
-        handler("echoes", "cat"),
+        native("counts", r#"n=$(wc -c); echo "{\"decision\":\"block\",\"reason\":\"$n\"}""#),
+        native("echoes", "cat"),
     ];
     let bounds = Bounds { output: 64 * 1024 * 1024, ..BOUNDS };
     let done = dispatch(Wire::Claude, &raw, &input(&raw), Vec::new(), &handlers, bounds);
     assert_eq!(done.findings, []);
     assert_eq!(done.steps[0].output, HookOutput::context("I am fine"));
     assert_eq!(done.steps[1].output, HookOutput::context("I am fine"));
-    let length = done.steps[2].stdin.len().to_string();
+    assert_eq!(done.steps[3].ran.stdout.len(), raw.len());
+    let length = raw.len().to_string();
     assert_eq!(done.steps[2].output.reason.as_deref().map(str::trim), Some(length.as_str()));
-    assert_eq!(done.steps[3].ran.stdout.len(), done.steps[3].stdin.len());
 }
 
 #[test]

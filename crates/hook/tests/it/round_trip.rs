@@ -67,7 +67,7 @@ fn parts(output: &HookOutput) -> Vec<Part> {
 }
 
 /// Facts for an input of this event, in the neutral format.
-fn facts(event: Event, texts: &[Option<String>], any: Option<Value>) -> Value {
+fn facts(event: Event, texts: &[Option<String>], any: Option<&Value>) -> Value {
     let text = |at: usize| texts[at].clone();
     let mut facts = json!({"session_id": text(0), "cwd": text(1)});
     let own = match event {
@@ -148,7 +148,7 @@ proptest! {
         any in value(),
     ) {
         prop_assume!(wire.event(event).is_some());
-        let input = serde_json::from_value(facts(event, &texts, any)).unwrap();
+        let input = serde_json::from_value(facts(event, &texts, any.as_ref())).unwrap();
         let bytes = wire.render_input(&input);
         let Received::Input(back) = wire.parse_input(event, &bytes).unwrap() else {
             panic!("{wire:?} {event}: nothing happened")

@@ -89,7 +89,7 @@ struct Running<'a> {
     since: Instant,
     deadline: Instant,
     /// Readable once the child has ended.
-    end: Option<OwnedFd>,
+    over: Option<OwnedFd>,
     stdin: Option<(ChildStdin, &'a [u8])>,
     stdout: Heard<ChildStdout>,
     stderr: Heard<ChildStderr>,
@@ -102,10 +102,19 @@ struct Heard<P> {
     bytes: Vec<u8>,
 }
 
+/// Something of a child that can be waited for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Over,
+    Stdin,
+    Stdout,
+    Stderr,
+}
+
 /// Which of a child's ends have something for us.
 #[derive(Default)]
 struct Ready {
-    end: bool,
+    over: bool,
     stdin: bool,
     stdout: bool,
     stderr: bool,
@@ -155,7 +164,7 @@ impl<'a> Running<'a> {
             call,
             since,
             deadline: (since + call.deadline).min(whole),
-            end: end_of(&child),
+            over: end_of(&child),
             stdin: child.stdin.take().map(|pipe| (pipe, job.stdin)),
             stdout: Heard { pipe: child.stdout.take(), bytes: Vec::new() },
             stderr: Heard { pipe: child.stderr.take(), bytes: Vec::new() },
@@ -173,15 +182,22 @@ impl<'a> Running<'a> {
     }
 
     fn unblock(&self) -> io::Result<()> {
-        let pipes = [
-            self.stdin.as_ref().map(|(pipe, _)| pipe.as_fd()),
-            self.stdout.pipe.as_ref().map(|pipe| pipe.as_fd()),
-            self.stderr.pipe.as_ref().map(|pipe| pipe.as_fd()),
-        ];
-        for pipe in pipes.into_iter().flatten() {
-            rustix::io::ioctl_fionbio(pipe, true)?;
+        for (end, fd) in self.ends() {
+            if end != End::Over {
+                rustix::io::ioctl_fionbio(fd, true)?;
+            }
         }
         Ok(())
+    }
+
+    fn ends(&self) -> impl Iterator<Item = (End, BorrowedFd<'_>)> {
+        let all = [
+            (End::Over, self.over.as_ref().map(|fd| fd.as_fd())),
+            (End::Stdin, self.stdin.as_ref().map(|(pipe, _)| pipe.as_fd())),
+            (End::Stdout, self.stdout.pipe.as_ref().map(|pipe| pipe.as_fd())),
+            (End::Stderr, self.stderr.pipe.as_ref().map(|pipe| pipe.as_fd())),
+        ];
+        all.into_iter().filter_map(|(end, fd)| Some((end, fd?)))
     }
 
     /// Asks or forces it to end if it is time; tells when to look again.
@@ -203,7 +219,7 @@ impl<'a> Running<'a> {
             }
             Some((_, forced)) => *forced,
         };
-        if self.end.is_some() { due } else { due.min(now + GLANCE) }
+        if self.over.is_some() { due } else { due.min(now + GLANCE) }
     }
 
     fn ask(&mut self, why: ProcessError, now: Instant, bounds: Bounds) {
@@ -234,7 +250,7 @@ impl<'a> Running<'a> {
             let why = ProcessError::TooMuchOutput { program, limit };
             self.ask(why, Instant::now(), bounds);
         }
-        let ended = match (&self.end, ready.end) {
+        let ended = match (&self.over, ready.over) {
             (Some(_), false) => return None,
             // It cannot be reaped yet, so that its group still carries its number: end what it left.
             (Some(_), true) => {
@@ -324,26 +340,13 @@ impl<P: Read> Heard<P> {
 /// Waits until something can be done for somebody, or until the time is over.
 fn wait(places: &[Place<'_>], at_most: Duration) -> Vec<Ready> {
     let mut fds: Vec<PollFd<'_>> = Vec::new();
-    let mut owners: Vec<(usize, fn(&mut Ready))> = Vec::new();
+    let mut owners: Vec<(usize, End)> = Vec::new();
     for (index, place) in places.iter().enumerate() {
         let Place::Running(running) = place else { continue };
-        let ends: [(Option<BorrowedFd<'_>>, PollFlags, fn(&mut Ready)); 4] = [
-            (running.end.as_ref().map(|fd| fd.as_fd()), PollFlags::IN, |it| it.end = true),
-            (running.stdin.as_ref().map(|(pipe, _)| pipe.as_fd()), PollFlags::OUT, |it| {
-                it.stdin = true;
-            }),
-            (running.stdout.pipe.as_ref().map(|it| it.as_fd()), PollFlags::IN, |it| {
-                it.stdout = true;
-            }),
-            (running.stderr.pipe.as_ref().map(|it| it.as_fd()), PollFlags::IN, |it| {
-                it.stderr = true;
-            }),
-        ];
-        for (fd, flags, mark) in ends {
-            if let Some(fd) = fd {
-                fds.push(PollFd::from_borrowed_fd(fd, flags));
-                owners.push((index, mark));
-            }
+        for (end, fd) in running.ends() {
+            let flags = if end == End::Stdin { PollFlags::OUT } else { PollFlags::IN };
+            fds.push(PollFd::from_borrowed_fd(fd, flags));
+            owners.push((index, end));
         }
     }
     let mut ready: Vec<Ready> = places.iter().map(|_| Ready::default()).collect();
@@ -355,9 +358,15 @@ fn wait(places: &[Place<'_>], at_most: Duration) -> Vec<Ready> {
         // Cannot happen with descriptors of our own; do not turn in circles if it does.
         Err(_) => std::thread::sleep(at_most.min(GLANCE)),
     }
-    for (fd, (index, mark)) in fds.iter().zip(owners) {
+    for (fd, (index, end)) in fds.iter().zip(owners) {
         if !fd.revents().is_empty() {
-            mark(&mut ready[index]);
+            let ready = &mut ready[index];
+            match end {
+                End::Over => ready.over = true,
+                End::Stdin => ready.stdin = true,
+                End::Stdout => ready.stdout = true,
+                End::Stderr => ready.stderr = true,
+            }
         }
     }
     ready
