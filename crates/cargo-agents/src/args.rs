@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use agents_plugin::manifest::Audience;
+use agents_plugin::{config::Registration, manifest::Audience};
 use camino::Utf8PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
@@ -129,17 +129,22 @@ pub(crate) enum Command {
     External(Vec<OsString>),
 }
 
+/// Without `--add-agent` and `--remove-agent`, a person at a terminal is asked. Otherwise those that are configured stay,
+/// and if there are none, those that are installed are taken
 #[derive(Debug, clap::Args)]
 pub(crate) struct InitArgs {
-    /// Add this one; without any, and none configured, those that are installed
+    /// Add this one
     #[arg(long, value_name = "HOST")]
     pub(crate) add_agent: Vec<String>,
-    /// Remove this one
+    /// Remove this one; the next `sync` takes back what it had
     #[arg(long, value_name = "HOST")]
     pub(crate) remove_agent: Vec<String>,
-    /// Where MCP servers and hooks are registered
+    /// Where hooks and MCP servers are registered
     #[arg(long, value_enum, value_name = "SCOPE")]
     pub(crate) hook_scope: Option<HookScope>,
+    /// Ask nothing
+    #[arg(short, long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -150,12 +155,11 @@ pub(crate) enum HookScope {
     Project,
 }
 
-impl HookScope {
-    /// As the configuration writes it.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Global => "global",
-            Self::Project => "project",
+impl From<HookScope> for Registration {
+    fn from(scope: HookScope) -> Self {
+        match scope {
+            HookScope::Global => Self::User,
+            HookScope::Project => Self::Project,
         }
     }
 }

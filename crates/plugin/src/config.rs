@@ -3,11 +3,18 @@
 use agents_system::{
     decode::{Document, Table},
     dirs::{self, Dirs},
+    edit::EditError,
     explain::{ErrorKind, Explain},
     finding::{Finding, Severity},
+    foreign::ForeignError,
+    lock::LockError,
 };
 use agents_workspace::CrateName;
 use camino::{Utf8Path, Utf8PathBuf};
+
+mod edit;
+
+pub use edit::Changed;
 
 /// The name of the registry that comes with the program but is only fetched when asked for.
 pub const RECOMMENDATIONS: &str = "symposium-recommendations";
@@ -101,7 +108,7 @@ struct Use {
     workspace: Option<Utf8PathBuf>,
 }
 
-/// Why the configuration could not be read. It never turns into defaults.
+/// Why the configuration could not be read or changed. It never turns into defaults.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -115,17 +122,45 @@ pub enum ConfigError {
         /// What is wrong with it.
         findings: Vec<Finding>,
     },
+    /// The file is not one that we would write, or the system does not let us.
+    #[error(transparent)]
+    Foreign(#[from] ForeignError),
+    /// The file is written in a way that we cannot change without touching more.
+    #[error("`{file}` cannot be changed")]
+    Unchangeable {
+        /// The file.
+        file: Utf8PathBuf,
+        /// What is in the way.
+        source: EditError,
+    },
+    /// Somebody else is changing it.
+    #[error(transparent)]
+    Lock(#[from] LockError),
 }
 
 impl Explain for ConfigError {
     fn kind(&self) -> ErrorKind {
-        ErrorKind::Usage
+        match self {
+            Self::Io(_) | Self::Invalid { .. } => ErrorKind::Usage,
+            Self::Foreign(error) => error.kind(),
+            Self::Unchangeable { source, .. } => source.kind(),
+            Self::Lock(LockError::Interrupted) => ErrorKind::Cancelled,
+            Self::Lock(_) => ErrorKind::Failure,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Io(_) | Self::Invalid { .. } | Self::Lock(_) => None,
+            Self::Foreign(error) => error.hint(),
+            Self::Unchangeable { source, .. } => source.hint(),
+        }
     }
 
     fn findings(&self) -> &[Finding] {
         match self {
-            Self::Io(_) => &[],
             Self::Invalid { findings, .. } => findings,
+            _ => &[],
         }
     }
 }
@@ -143,7 +178,11 @@ impl Config {
         match fs_err::read_to_string(&file) {
             Ok(text) => Self::parse(dirs, &file, &text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Self::parse(dirs, &file, "")
+                match file.read_link_utf8() {
+                    // Somebody meant to have one.
+                    Ok(target) => Err(ForeignError::Dangling { path: file, target }.into()),
+                    Err(_) => Self::parse(dirs, &file, ""),
+                }
             }
             Err(error) => Err(ConfigError::Io(error)),
         }

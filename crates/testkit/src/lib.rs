@@ -7,6 +7,7 @@
 //! | [`sample`] | Rust workspaces written from a short description |
 //! | [`vendor`] | crates that cargo finds without a network, in place of crates.io |
 //! | [`pages`] | generated pages that are checked in |
+//! | [`terminal`] | a program on a real terminal, with somebody at the keyboard |
 //! | [`repo`] | git repositories to clone by `file://` |
 
 #![allow(
@@ -22,4 +23,6 @@ pub mod pages;
 pub mod repo;
 pub mod sample;
 pub mod scratch;
+#[cfg(target_os = "linux")]
+pub mod terminal;
 pub mod vendor;
