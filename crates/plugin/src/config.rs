@@ -4,6 +4,7 @@ use agents_system::{
     decode::{Document, Table},
     dirs::{self, Dirs},
     edit::EditError,
+    env,
     explain::{ErrorKind, Explain},
     finding::{Finding, Severity},
     foreign::ForeignError,
@@ -151,6 +152,10 @@ impl Explain for ConfigError {
 
     fn hint(&self) -> Option<String> {
         match self {
+            Self::Lock(LockError::Io { .. }) => Some(format!(
+                "this directory must be writable, or `{}` another one",
+                env::AGENTS_HOME.name
+            )),
             Self::Io(_) | Self::Invalid { .. } | Self::Lock(_) => None,
             Self::Foreign(error) => error.hint(),
             Self::Unchangeable { source, .. } => source.hint(),

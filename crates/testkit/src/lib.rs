@@ -8,6 +8,7 @@
 //! | [`vendor`] | crates that cargo finds without a network, in place of crates.io |
 //! | [`pages`] | generated pages that are checked in |
 //! | [`terminal`] | a program on a real terminal, with somebody at the keyboard |
+//! | [`through`] | commands behind another program: where file modes count for everybody |
 //! | [`repo`] | git repositories to clone by `file://` |
 
 #![allow(
@@ -25,4 +26,6 @@ pub mod sample;
 pub mod scratch;
 #[cfg(target_os = "linux")]
 pub mod terminal;
+#[cfg(target_os = "linux")]
+pub mod through;
 pub mod vendor;

@@ -35,6 +35,8 @@ use nix::{
 };
 use rustix::termios::{LocalModes, tcgetattr, tcsetwinsize};
 
+use crate::through::through;
+
 /// What keys send.
 pub mod keys {
     /// Arrow up.
@@ -126,17 +128,7 @@ impl Terminal {
     pub fn start(command: &Command, size: Size) -> Self {
         let pair = openpty(Some(&size.window()), None).unwrap();
         let own = || pair.slave.try_clone().unwrap();
-        let mut on_terminal = Command::new("setsid");
-        on_terminal.arg("--ctty").arg(command.get_program()).args(command.get_args());
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => on_terminal.env(name, value),
-                None => on_terminal.env_remove(name),
-            };
-        }
-        if let Some(dir) = command.get_current_dir() {
-            on_terminal.current_dir(dir);
-        }
+        let mut on_terminal = through(&["setsid", "--ctty"], command);
         on_terminal.stdin(own()).stdout(own()).stderr(own());
         let child = on_terminal.spawn().expect("`setsid` of util-linux");
         // Only when nobody else has the other end is its end seen.

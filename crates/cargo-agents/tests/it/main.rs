@@ -13,6 +13,8 @@ mod world;
 mod command_line;
 mod consent;
 mod custom_predicates;
+#[cfg(target_os = "linux")]
+mod init;
 mod installing;
 mod plugin_commands;
 mod quiet;
