@@ -129,8 +129,6 @@ pub(crate) enum Command {
     External(Vec<OsString>),
 }
 
-/// Without `--add-agent` and `--remove-agent`, a person at a terminal is asked. Otherwise those that are configured stay,
-/// and if there are none, those that are installed are taken
 #[derive(Debug, clap::Args)]
 pub(crate) struct InitArgs {
     /// Add this one
@@ -142,7 +140,7 @@ pub(crate) struct InitArgs {
     /// Where hooks and MCP servers are registered
     #[arg(long, value_enum, value_name = "SCOPE")]
     pub(crate) hook_scope: Option<HookScope>,
-    /// Ask nothing
+    /// Ask nothing: keep those that are configured, or take those that are installed
     #[arg(short, long)]
     pub(crate) yes: bool,
 }

@@ -49,7 +49,11 @@ impl Config {
         let edited = apply(Format::Toml, text, &edits)
             .map_err(|source| wrong(ConfigError::Unchangeable { file: file.clone(), source }))?;
         let after = Self::parse(dirs, &file, &edited).map_err(wrong)?;
-        let written = found.replace(&edited).map_err(|it| wrong(it.into()))?;
+        // Without a change there need not even be a file.
+        let written = match edited == text {
+            true => Written::Unchanged,
+            false => found.replace(&edited).map_err(|it| wrong(it.into()))?,
+        };
         Ok(Changed { before, after, written })
     }
 }

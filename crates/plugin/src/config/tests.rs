@@ -262,3 +262,68 @@ fn registration_is_for_the_user_unless_the_scope_is_the_project() {
     assert!(errors("hook-scope = \"everywhere\"")[0].contains("cannot be `everywhere`"));
     assert_eq!(good("agents-syncing = false").agents_syncing, AgentsSyncing::Off);
 }
+
+mod changing {
+    use agents_system::{edit::Edit, foreign::Written, progress::Progress};
+    use serde_json::json;
+
+    use super::*;
+
+    fn change(dirs: &Dirs, edits: Vec<Edit>) -> Result<Changed, ConfigError> {
+        Config::change(dirs, &Progress::silent(), |_| Ok(edits))
+    }
+
+    fn set_hosts(hosts: &[&str]) -> Vec<Edit> {
+        vec![Edit::Set { at: ["hosts"].into(), value: json!(hosts) }]
+    }
+
+    #[test]
+    fn everything_but_the_change_stays_byte_for_byte() {
+        let scratch = Scratch::new();
+        let dirs = Dirs::below(scratch.root());
+        let text = "\u{feff}# mine\r\nhosts = [ 'zed' ] # these\r\n\r\n[plugins]\r\nuse=['a']  # spaced\r\n";
+        scratch.write("config.toml", text);
+        let changed = change(&dirs, set_hosts(&["zed", "amp"])).unwrap();
+        assert_eq!((changed.before.hosts.len(), changed.written), (1, Written::Replaced));
+        assert_eq!(changed.after, Config::load(&dirs).unwrap());
+        let written = std::fs::read_to_string(Config::file(&dirs)).unwrap();
+        let (before, after) = text.split_once("[ 'zed' ]").unwrap();
+        assert!(written.starts_with(before) && written.ends_with(after), "{written:?}");
+        assert_eq!(change(&dirs, set_hosts(&["zed", "amp"])).unwrap().written, Written::Unchanged);
+    }
+
+    #[test]
+    fn a_missing_file_is_made_only_when_there_is_something_to_write() {
+        let scratch = Scratch::new();
+        let dirs = Dirs::below(&scratch.path("new/home"));
+        assert_eq!(change(&dirs, Vec::new()).unwrap().written, Written::Unchanged);
+        assert!(!Config::file(&dirs).exists());
+        assert_eq!(change(&dirs, set_hosts(&["amp"])).unwrap().written, Written::Created);
+        assert_eq!(Config::load(&dirs).unwrap().hosts, ["amp"]);
+    }
+
+    #[test]
+    fn a_wrong_file_is_not_changed_and_none_is_made_wrong() {
+        let scratch = Scratch::new();
+        let dirs = Dirs::below(scratch.root());
+        for (text, edits) in [
+            ("hosts = 1\n", set_hosts(&["amp"])),
+            ("hosts = [\n", set_hosts(&["amp"])),
+            ("", vec![Edit::Set { at: ["hook-scope"].into(), value: json!("everywhere") }]),
+        ] {
+            scratch.write("config.toml", text);
+            let error = change(&dirs, edits).unwrap_err();
+            assert!(matches!(error, ConfigError::Invalid { .. }), "{text}: {error:?}");
+            assert_eq!(std::fs::read_to_string(Config::file(&dirs)).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_cleared_away() {
+        let scratch = Scratch::new();
+        let dirs = Dirs::below(scratch.root());
+        scratch.write(".config.toml.agents-AbC123", "half");
+        change(&dirs, set_hosts(&["amp"])).unwrap();
+        assert!(!scratch.path(".config.toml.agents-AbC123").exists());
+    }
+}
