@@ -100,6 +100,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: HostCommand,
     },
+    /// See the settings that count, and where they come from
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
     /// See, check and fetch plugins
     Plugin {
         #[command(subcommand)]
@@ -160,6 +165,18 @@ impl From<HookScope> for Registration {
             HookScope::Project => Self::Project,
         }
     }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print every setting as it counts, as a configuration file
+    Show {
+        /// Say beside each where it comes from
+        #[arg(long)]
+        origin: bool,
+    },
+    /// Print where the configuration file is
+    Path,
 }
 
 #[derive(Debug, Subcommand)]
@@ -240,9 +257,8 @@ pub(crate) enum CacheCommand {
 /// In which section of the help a built-in command stands; `None` keeps it out of sight.
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
-        "completions" | "diff" | "host" | "init" | "plugin" | "sync" | "tour" | "uninstall" => {
-            Some(Audience::Humans)
-        }
+        "completions" | "config" | "diff" | "host" | "init" | "plugin" | "sync" | "tour"
+        | "uninstall" => Some(Audience::Humans),
         _ => None,
     }
 }

@@ -87,6 +87,7 @@ fn run(
             commands::sync_hosts::remove_all(&settings, output, edited(overwrite))
         }
         Some(Command::Host { command }) => commands::host::run(&settings, output, &command),
+        Some(Command::Config { command }) => commands::config::run(&settings, output, &command),
         Some(Command::Plugin { command }) => commands::plugin::run(&settings, output, command),
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),
         Some(Command::Tour { keep }) => commands::tour::run(&settings, output, keep),

@@ -14,8 +14,10 @@ use agents_workspace::CrateName;
 use camino::{Utf8Path, Utf8PathBuf};
 
 mod edit;
+mod settings;
 
 pub use edit::Changed;
+pub use settings::{Origin, Setting};
 
 /// The name of the registry that comes with the program but is only fetched when asked for.
 pub const RECOMMENDATIONS: &str = "symposium-recommendations";
@@ -180,13 +182,20 @@ impl Config {
     /// Reads the file; a missing one means the defaults, a broken one is an error.
     pub fn load(dirs: &Dirs) -> Result<Self, ConfigError> {
         let file = Self::file(dirs);
-        match fs_err::read_to_string(&file) {
-            Ok(text) => Self::parse(dirs, &file, &text),
+        Self::parse(dirs, &file, &Self::text(&file)?)
+    }
+
+    /// What the file says; nothing if there is none.
+    fn text(file: &Utf8Path) -> Result<String, ConfigError> {
+        match fs_err::read_to_string(file) {
+            Ok(text) => Ok(text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 match file.read_link_utf8() {
                     // Somebody meant to have one.
-                    Ok(target) => Err(ForeignError::Dangling { path: file, target }.into()),
-                    Err(_) => Self::parse(dirs, &file, ""),
+                    Ok(target) => {
+                        Err(ForeignError::Dangling { path: file.to_owned(), target }.into())
+                    }
+                    Err(_) => Ok(String::new()),
                 }
             }
             Err(error) => Err(ConfigError::Io(error)),
@@ -203,8 +212,7 @@ impl Config {
                 root.get(key);
             }
             let mut registries = default_registries(&root, dirs);
-            let tables = root.tables("registry").into_iter().chain(root.tables("plugin-source"));
-            for table in tables {
+            for table in registry_tables(&root) {
                 let Some(spec) = decode_registry(&table, dirs) else { continue };
                 if registries.iter().any(|earlier| earlier.name == spec.name) {
                     let name = &spec.name;
@@ -254,6 +262,11 @@ fn default_registries(root: &Table<'_>, dirs: &Dirs) -> Vec<RegistrySpec> {
         auto_update: AutoUpdate::On,
     });
     recommendations.into_iter().chain(user).collect()
+}
+
+/// `[[registry]]`, and `[[plugin-source]]` as Symposium writes it.
+fn registry_tables<'d>(root: &Table<'d>) -> impl Iterator<Item = Table<'d>> {
+    root.tables("registry").into_iter().chain(root.tables("plugin-source"))
 }
 
 fn decode_registry(table: &Table<'_>, dirs: &Dirs) -> Option<RegistrySpec> {

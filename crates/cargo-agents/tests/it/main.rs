@@ -11,6 +11,7 @@
 mod world;
 
 mod command_line;
+mod config;
 mod consent;
 mod custom_predicates;
 #[cfg(target_os = "linux")]

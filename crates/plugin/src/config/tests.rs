@@ -286,7 +286,7 @@ mod changing {
         let changed = change(&dirs, set_hosts(&["zed", "amp"])).unwrap();
         assert_eq!((changed.before.hosts.len(), changed.written), (1, Written::Replaced));
         assert_eq!(changed.after, Config::load(&dirs).unwrap());
-        let written = std::fs::read_to_string(Config::file(&dirs)).unwrap();
+        let written = fs_err::read_to_string(Config::file(&dirs)).unwrap();
         let (before, after) = text.split_once("[ 'zed' ]").unwrap();
         assert!(written.starts_with(before) && written.ends_with(after), "{written:?}");
         assert_eq!(change(&dirs, set_hosts(&["zed", "amp"])).unwrap().written, Written::Unchanged);
@@ -314,7 +314,7 @@ mod changing {
             scratch.write("config.toml", text);
             let error = change(&dirs, edits).unwrap_err();
             assert!(matches!(error, ConfigError::Invalid { .. }), "{text}: {error:?}");
-            assert_eq!(std::fs::read_to_string(Config::file(&dirs)).unwrap(), text);
+            assert_eq!(fs_err::read_to_string(Config::file(&dirs)).unwrap(), text);
         }
     }
 
@@ -325,5 +325,65 @@ mod changing {
         scratch.write(".config.toml.agents-AbC123", "half");
         change(&dirs, set_hosts(&["amp"])).unwrap();
         assert!(!scratch.path(".config.toml.agents-AbC123").exists());
+    }
+}
+
+mod settings {
+    use super::*;
+
+    /// `key = value, line` of what is not a default.
+    fn said(scratch: &Scratch, text: &str) -> Vec<String> {
+        scratch.write("config.toml", text);
+        let settings = Config::settings(&Dirs::below(scratch.root())).unwrap();
+        let said = settings.iter().filter_map(|setting| match setting.origin {
+            Origin::Default => None,
+            Origin::File { line } => Some(format!("{} = {}, {line}", setting.key, setting.value)),
+        });
+        said.collect()
+    }
+
+    #[test]
+    fn each_value_knows_its_line() {
+        let scratch = Scratch::new();
+        assert_eq!(said(&scratch, ""), [""; 0]);
+        let text = "# one\nhosts = [\n  \"zed\",\n]\nhook-scope = \"project\"\nagents-syncing = false\n\
+                    [defaults]\nuser-plugins = false\n[plugins]\nuse = [\"a\", { name = \"b\", workspace = \"/w\" }]\n\
+                    disable = [\"*\"]\n[[registry]]\nname = \"team\"\ngit = \"https://x.test/y\"\nauto-update = false\n\
+                    [[plugin-source]]\nname = \"mine\"\npath = \"/p\"\n";
+        assert_eq!(
+            said(&scratch, text),
+            [
+                r#"hosts = ["zed"], 2"#,
+                r#"hook-scope = "project", 5"#,
+                "agents-syncing = false, 6",
+                "defaults.user-plugins = false, 8",
+                r#"plugins.use = ["a",{"name":"b","workspace":"/w"}], 10"#,
+                r#"plugins.disable = ["*"], 11"#,
+                r#"registry = {"name":"team","git":"https://x.test/y","auto-update":false}, 12"#,
+                r#"registry = {"name":"mine","path":"/p","auto-update":true}, 16"#,
+            ]
+        );
+        assert_eq!(said(&scratch, "\n[[agent]]\nname = \"zed\"\n"), [r#"hosts = ["zed"], 2"#]);
+    }
+
+    #[test]
+    fn what_is_said_by_default_is_what_counts_by_default() {
+        let scratch = Scratch::new();
+        let settings = Config::settings(&Dirs::below(scratch.root())).unwrap();
+        let values: Vec<String> =
+            settings.iter().map(|it| format!("{} = {}", it.key, it.value)).collect();
+        assert_eq!(
+            values,
+            [
+                "hosts = []",
+                "hook-scope = \"global\"",
+                "agents-syncing = true",
+                "defaults.symposium-recommendations = true",
+                "defaults.user-plugins = true",
+                "plugins.use = []",
+                "plugins.auto-enable = []",
+                "plugins.disable = []",
+            ]
+        );
     }
 }
