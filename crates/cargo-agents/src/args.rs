@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use agents_plugin::manifest::Audience;
+use agents_plugin::{config::Registration, manifest::Audience};
 use camino::Utf8PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
@@ -100,6 +100,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: HostCommand,
     },
+    /// See the settings that count, and where they come from
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
     /// See, check and fetch plugins
     Plugin {
         #[command(subcommand)]
@@ -137,15 +142,18 @@ pub(crate) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct InitArgs {
-    /// Add this one; without any, and none configured, those that are installed
+    /// Add this one
     #[arg(long, value_name = "HOST")]
     pub(crate) add_agent: Vec<String>,
-    /// Remove this one
+    /// Remove this one; the next `sync` takes back what it had
     #[arg(long, value_name = "HOST")]
     pub(crate) remove_agent: Vec<String>,
-    /// Where MCP servers and hooks are registered
+    /// Where hooks and MCP servers are registered
     #[arg(long, value_enum, value_name = "SCOPE")]
     pub(crate) hook_scope: Option<HookScope>,
+    /// Ask nothing: keep those that are configured, or take those that are installed
+    #[arg(short, long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -156,14 +164,25 @@ pub(crate) enum HookScope {
     Project,
 }
 
-impl HookScope {
-    /// As the configuration writes it.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Global => "global",
-            Self::Project => "project",
+impl From<HookScope> for Registration {
+    fn from(scope: HookScope) -> Self {
+        match scope {
+            HookScope::Global => Self::User,
+            HookScope::Project => Self::Project,
         }
     }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print every setting as it counts, as a configuration file
+    Show {
+        /// Say beside each where it comes from
+        #[arg(long)]
+        origin: bool,
+    },
+    /// Print where the configuration file is
+    Path,
 }
 
 #[derive(Debug, Subcommand)]
@@ -244,9 +263,8 @@ pub(crate) enum CacheCommand {
 /// In which section of the help a built-in command stands; `None` keeps it out of sight.
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
-        "completions" | "diff" | "host" | "init" | "plugin" | "sync" | "tour" | "uninstall" => {
-            Some(Audience::Humans)
-        }
+        "completions" | "config" | "diff" | "host" | "init" | "plugin" | "sync" | "tour"
+        | "uninstall" => Some(Audience::Humans),
         _ => None,
     }
 }

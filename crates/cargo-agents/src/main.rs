@@ -92,6 +92,7 @@ fn run(
             commands::sync_hosts::remove_all(&settings, output, edited(overwrite))
         }
         Some(Command::Host { command }) => commands::host::run(&settings, output, &command),
+        Some(Command::Config { command }) => commands::config::run(&settings, output, &command),
         Some(Command::Plugin { command }) => commands::plugin::run(&settings, output, command),
         Some(Command::Hook { words }) => commands::hook::refuse(&words),
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),

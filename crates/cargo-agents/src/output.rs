@@ -1,21 +1,20 @@
 //! What is printed: results on standard output, talk on standard error, colours when wanted.
 
-mod tame;
-
 use std::{
     cell::RefCell,
     io::{self, Write},
 };
 
 use agents_system::{
+    ask::{Asker, Colors},
     env,
     finding::{Finding, Severity},
+    tame::{Styles, tame},
 };
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-use self::tame::{Styles, tame};
 use crate::{
     args::{ColorWhen, Flags},
     failure::Failure,
@@ -47,6 +46,14 @@ impl Output {
 
     pub(crate) fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// Somebody to ask. Nobody if the answer would be lost on a machine: with `--json` or `--quiet`, in a pipe, in CI.
+    pub(crate) fn asker(&self) -> Option<Asker> {
+        if self.json || self.quiet {
+            return None;
+        }
+        Asker::on_terminal(if self.colors_talk() { Colors::On } else { Colors::Off })
     }
 
     /// One line of result.

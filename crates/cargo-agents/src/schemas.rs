@@ -6,9 +6,17 @@ use schemars::{JsonSchema, schema_for};
 
 use crate::{
     commands::{
-        cache::CacheDocument, crate_info::CrateDocument, explain::ExplainDocument,
-        host::HostDocument, init::InitDocument, list::ListDocument, show::ShowDocument,
-        sync::SyncDocument, sync_hosts::SyncHostsDocument, tour::TourDocument,
+        cache::CacheDocument,
+        config::{ConfigDocument, PathDocument},
+        crate_info::CrateDocument,
+        explain::ExplainDocument,
+        host::HostDocument,
+        init::InitDocument,
+        list::ListDocument,
+        show::ShowDocument,
+        sync::SyncDocument,
+        sync_hosts::SyncHostsDocument,
+        tour::TourDocument,
         validate::ValidateDocument,
     },
     failure::FailureDocument,
@@ -33,6 +41,8 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<CrateDocument>("crate-info");
     check::<HostDocument>("host");
     check::<InitDocument>("init");
+    check::<ConfigDocument>("config-show");
+    check::<PathDocument>("config-path");
     check::<SyncHostsDocument>("sync");
     check::<TourDocument>("tour");
     check::<FailureDocument>("error");

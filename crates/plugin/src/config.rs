@@ -3,11 +3,21 @@
 use agents_system::{
     decode::{Document, Table},
     dirs::{self, Dirs},
+    edit::EditError,
+    env,
     explain::{ErrorKind, Explain},
     finding::{Finding, Severity},
+    foreign::ForeignError,
+    lock::LockError,
 };
 use agents_workspace::CrateName;
 use camino::{Utf8Path, Utf8PathBuf};
+
+mod edit;
+mod settings;
+
+pub use edit::Changed;
+pub use settings::{Origin, Setting};
 
 /// The name of the registry that comes with the program but is only fetched when asked for.
 pub const RECOMMENDATIONS: &str = "symposium-recommendations";
@@ -101,7 +111,7 @@ struct Use {
     workspace: Option<Utf8PathBuf>,
 }
 
-/// Why the configuration could not be read. It never turns into defaults.
+/// Why the configuration could not be read or changed. It never turns into defaults.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -115,17 +125,49 @@ pub enum ConfigError {
         /// What is wrong with it.
         findings: Vec<Finding>,
     },
+    /// The file is not one that we would write, or the system does not let us.
+    #[error(transparent)]
+    Foreign(#[from] ForeignError),
+    /// The file is written in a way that we cannot change without touching more.
+    #[error("`{file}` cannot be changed")]
+    Unchangeable {
+        /// The file.
+        file: Utf8PathBuf,
+        /// What is in the way.
+        source: EditError,
+    },
+    /// Somebody else is changing it.
+    #[error(transparent)]
+    Lock(#[from] LockError),
 }
 
 impl Explain for ConfigError {
     fn kind(&self) -> ErrorKind {
-        ErrorKind::Usage
+        match self {
+            Self::Io(_) | Self::Invalid { .. } => ErrorKind::Usage,
+            Self::Foreign(error) => error.kind(),
+            Self::Unchangeable { source, .. } => source.kind(),
+            Self::Lock(LockError::Interrupted) => ErrorKind::Cancelled,
+            Self::Lock(_) => ErrorKind::Failure,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Lock(LockError::Io { .. }) => Some(format!(
+                "this directory must be writable, or `{}` another one",
+                env::AGENTS_HOME.name
+            )),
+            Self::Io(_) | Self::Invalid { .. } | Self::Lock(_) => None,
+            Self::Foreign(error) => error.hint(),
+            Self::Unchangeable { source, .. } => source.hint(),
+        }
     }
 
     fn findings(&self) -> &[Finding] {
         match self {
-            Self::Io(_) => &[],
             Self::Invalid { findings, .. } => findings,
+            _ => &[],
         }
     }
 }
@@ -140,10 +182,21 @@ impl Config {
     /// Reads the file; a missing one means the defaults, a broken one is an error.
     pub fn load(dirs: &Dirs) -> Result<Self, ConfigError> {
         let file = Self::file(dirs);
-        match fs_err::read_to_string(&file) {
-            Ok(text) => Self::parse(dirs, &file, &text),
+        Self::parse(dirs, &file, &Self::text(&file)?)
+    }
+
+    /// What the file says; nothing if there is none.
+    fn text(file: &Utf8Path) -> Result<String, ConfigError> {
+        match fs_err::read_to_string(file) {
+            Ok(text) => Ok(text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Self::parse(dirs, &file, "")
+                match file.read_link_utf8() {
+                    // Somebody meant to have one.
+                    Ok(target) => {
+                        Err(ForeignError::Dangling { path: file.to_owned(), target }.into())
+                    }
+                    Err(_) => Ok(String::new()),
+                }
             }
             Err(error) => Err(ConfigError::Io(error)),
         }
@@ -159,8 +212,7 @@ impl Config {
                 root.get(key);
             }
             let mut registries = default_registries(&root, dirs);
-            let tables = root.tables("registry").into_iter().chain(root.tables("plugin-source"));
-            for table in tables {
+            for table in registry_tables(&root) {
                 let Some(spec) = decode_registry(&table, dirs) else { continue };
                 if registries.iter().any(|earlier| earlier.name == spec.name) {
                     let name = &spec.name;
@@ -210,6 +262,11 @@ fn default_registries(root: &Table<'_>, dirs: &Dirs) -> Vec<RegistrySpec> {
         auto_update: AutoUpdate::On,
     });
     recommendations.into_iter().chain(user).collect()
+}
+
+/// `[[registry]]`, and `[[plugin-source]]` as Symposium writes it.
+fn registry_tables<'d>(root: &Table<'d>) -> impl Iterator<Item = Table<'d>> {
+    root.tables("registry").into_iter().chain(root.tables("plugin-source"))
 }
 
 fn decode_registry(table: &Table<'_>, dirs: &Dirs) -> Option<RegistrySpec> {

@@ -113,6 +113,11 @@ impl<'t> Document<'t> {
         &self.file
     }
 
+    fn line(&self, at: usize) -> u32 {
+        let before = self.text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
+        u32::try_from(before + 1).unwrap_or(u32::MAX)
+    }
+
     fn report(&self, span: Range<usize>, finding: Finding) {
         // Nobody reads more than that, and a hostile file must not fill the memory.
         let finding = match self.findings.borrow().len() {
@@ -258,6 +263,12 @@ impl<'d> Table<'d> {
         tables.collect()
     }
 
+    /// Where it begins, counted from 1.
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        self.document.line(self.span.start)
+    }
+
     /// Reports that a key is not there.
     pub fn missing(&self, key: &str) {
         let finding = Finding::error(format!("`{key}` is missing{}", self.inside()));
@@ -384,6 +395,12 @@ impl<'d> Value<'d> {
     /// Reports something at its place.
     pub fn report(self, finding: Finding) {
         self.document.report(self.spanned.span(), finding);
+    }
+
+    /// Where it begins, counted from 1.
+    #[must_use]
+    pub fn line(self) -> u32 {
+        self.document.line(self.spanned.span().start)
     }
 
     fn array(self) -> Option<&'d DeArray<'d>> {

@@ -56,6 +56,10 @@ variables! {
     COPILOT_CLI = "COPILOT_CLI";
     /// Any value but the empty one turns colours off, unless `--color always`.
     NO_COLOR = "NO_COLOR";
+    /// Any value but the empty one and `false` means that nobody is there to answer a question.
+    CI = "CI";
+    /// `dumb`, or none: questions are asked line by line, without moving the cursor.
+    TERM = "TERM";
 }
 
 impl Variable {

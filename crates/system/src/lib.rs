@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`dirs`] | where our own files live |
 //! | [`mod@env`] | every environment variable that we read, in one list |
+//! | [`ask`] | questions to the person at the terminal, and nobody else |
 //! | [`atomic`] | writing a file so that nobody ever sees half of it |
 //! | [`fingerprint`] | reading files in a way that can later tell whether the answer still holds |
 //! | [`cache`] | small binary cache files that are never trusted across versions or after damage |
@@ -16,6 +17,7 @@
 //! | [`finding`] | diagnostics as values |
 //! | [`explain`] | what an error is (exit code) and what to do about it (hint) |
 //! | [`nearest`] | "did you mean" |
+//! | [`tame`] | text that is shown on a terminal without steering it |
 //! | [`progress`] | one status line on a terminal, nothing elsewhere |
 //!
 //! Nothing here knows what a plugin or a workspace is.
@@ -35,6 +37,7 @@
 //! # Ok(()) }
 //! ```
 
+pub mod ask;
 pub mod atomic;
 pub mod cache;
 pub mod decode;
@@ -50,3 +53,4 @@ pub mod lock;
 pub mod nearest;
 pub mod process;
 pub mod progress;
+pub mod tame;

@@ -312,7 +312,8 @@ pub fn ending(status: ExitStatus) -> String {
     status.code().map_or_else(|| status.to_string(), |code| format!("exit code {code}"))
 }
 
-/// Whether the user asked us to stop. Only known once a child has been started through [`Call`].
+/// Whether the user asked us to stop. Only known once a child has been started through [`Call`] or a question has
+/// been asked through [`crate::ask`].
 #[must_use]
 pub fn interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
@@ -335,8 +336,8 @@ pub fn path_with<'a>(front: impl IntoIterator<Item = &'a Utf8Path>) -> OsString 
 
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// While a child runs, Ctrl-C ends the child and lets us clean up; a second one ends us at once.
-fn listen_for_interrupts() {
+/// While a child runs or a question stands, Ctrl-C ends that and lets us clean up; a second one ends us at once.
+pub(crate) fn listen_for_interrupts() {
     INTERRUPTED.get_or_init(|| {
         let flag = Arc::new(AtomicBool::new(false));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {

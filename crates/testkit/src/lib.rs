@@ -7,6 +7,8 @@
 //! | [`sample`] | Rust workspaces written from a short description |
 //! | [`vendor`] | crates that cargo finds without a network, in place of crates.io |
 //! | [`pages`] | generated pages that are checked in |
+//! | [`terminal`] | a program on a real terminal, with somebody at the keyboard |
+//! | [`through`] | commands behind another program: where file modes count for everybody |
 //! | [`repo`] | git repositories to clone by `file://` |
 
 #![allow(
@@ -22,4 +24,8 @@ pub mod pages;
 pub mod repo;
 pub mod sample;
 pub mod scratch;
+#[cfg(target_os = "linux")]
+pub mod terminal;
+#[cfg(target_os = "linux")]
+pub mod through;
 pub mod vendor;

@@ -63,6 +63,7 @@ fn the_help_of_an_empty_home_reads_like_this() {
 
     Commands for humans:
       completions  Print a completion script for a shell
+      config       See the settings that count, and where they come from
       diff         Show what `sync` would change, line by line
       host         See which coding agents are known, and where their files are
       init         Choose the coding agents that you use

@@ -11,9 +11,12 @@
 mod world;
 
 mod command_line;
+mod config;
 mod consent;
 mod custom_predicates;
 mod hooks;
+#[cfg(target_os = "linux")]
+mod init;
 mod installing;
 mod plugin_commands;
 mod quiet;

@@ -262,3 +262,128 @@ fn registration_is_for_the_user_unless_the_scope_is_the_project() {
     assert!(errors("hook-scope = \"everywhere\"")[0].contains("cannot be `everywhere`"));
     assert_eq!(good("agents-syncing = false").agents_syncing, AgentsSyncing::Off);
 }
+
+mod changing {
+    use agents_system::{edit::Edit, foreign::Written, progress::Progress};
+    use serde_json::json;
+
+    use super::*;
+
+    fn change(dirs: &Dirs, edits: Vec<Edit>) -> Result<Changed, ConfigError> {
+        Config::change(dirs, &Progress::silent(), |_| Ok(edits))
+    }
+
+    fn set_hosts(hosts: &[&str]) -> Vec<Edit> {
+        vec![Edit::Set { at: ["hosts"].into(), value: json!(hosts) }]
+    }
+
+    #[test]
+    fn everything_but_the_change_stays_byte_for_byte() {
+        let scratch = Scratch::new();
+        let dirs = Dirs::below(scratch.root());
+        let text = "\u{feff}# mine\r\nhosts = [ 'zed' ] # these\r\n\r\n[plugins]\r\nuse=['a']  # spaced\r\n";
+        scratch.write("config.toml", text);
+        let changed = change(&dirs, set_hosts(&["zed", "amp"])).unwrap();
+        assert_eq!((changed.before.hosts.len(), changed.written), (1, Written::Replaced));
+        assert_eq!(changed.after, Config::load(&dirs).unwrap());
+        let written = fs_err::read_to_string(Config::file(&dirs)).unwrap();
+        let (before, after) = text.split_once("[ 'zed' ]").unwrap();
+        assert!(written.starts_with(before) && written.ends_with(after), "{written:?}");
+        assert_eq!(change(&dirs, set_hosts(&["zed", "amp"])).unwrap().written, Written::Unchanged);
+    }
+
+    #[test]
+    fn a_missing_file_is_made_only_when_there_is_something_to_write() {
+        let scratch = Scratch::new();
+        let dirs = Dirs::below(&scratch.path("new/home"));
+        assert_eq!(change(&dirs, Vec::new()).unwrap().written, Written::Unchanged);
+        assert!(!Config::file(&dirs).exists());
+        assert_eq!(change(&dirs, set_hosts(&["amp"])).unwrap().written, Written::Created);
+        assert_eq!(Config::load(&dirs).unwrap().hosts, ["amp"]);
+    }
+
+    #[test]
+    fn a_wrong_file_is_not_changed_and_none_is_made_wrong() {
+        let scratch = Scratch::new();
+        let dirs = Dirs::below(scratch.root());
+        for (text, edits) in [
+            ("hosts = 1\n", set_hosts(&["amp"])),
+            ("hosts = [\n", set_hosts(&["amp"])),
+            ("", vec![Edit::Set { at: ["hook-scope"].into(), value: json!("everywhere") }]),
+        ] {
+            scratch.write("config.toml", text);
+            let error = change(&dirs, edits).unwrap_err();
+            assert!(matches!(error, ConfigError::Invalid { .. }), "{text}: {error:?}");
+            assert_eq!(fs_err::read_to_string(Config::file(&dirs)).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_cleared_away() {
+        let scratch = Scratch::new();
+        let dirs = Dirs::below(scratch.root());
+        scratch.write(".config.toml.agents-AbC123", "half");
+        change(&dirs, set_hosts(&["amp"])).unwrap();
+        assert!(!scratch.path(".config.toml.agents-AbC123").exists());
+    }
+}
+
+mod settings {
+    use super::*;
+
+    /// `key = value, line` of what is not a default.
+    fn said(scratch: &Scratch, text: &str) -> Vec<String> {
+        scratch.write("config.toml", text);
+        let settings = Config::settings(&Dirs::below(scratch.root())).unwrap();
+        let said = settings.iter().filter_map(|setting| match setting.origin {
+            Origin::Default => None,
+            Origin::File { line } => Some(format!("{} = {}, {line}", setting.key, setting.value)),
+        });
+        said.collect()
+    }
+
+    #[test]
+    fn each_value_knows_its_line() {
+        let scratch = Scratch::new();
+        assert_eq!(said(&scratch, ""), [""; 0]);
+        let text = "# one\nhosts = [\n  \"zed\",\n]\nhook-scope = \"project\"\nagents-syncing = false\n\
+                    [defaults]\nuser-plugins = false\n[plugins]\nuse = [\"a\", { name = \"b\", workspace = \"/w\" }]\n\
+                    disable = [\"*\"]\n[[registry]]\nname = \"team\"\ngit = \"https://x.test/y\"\nauto-update = false\n\
+                    [[plugin-source]]\nname = \"mine\"\npath = \"/p\"\n";
+        assert_eq!(
+            said(&scratch, text),
+            [
+                r#"hosts = ["zed"], 2"#,
+                r#"hook-scope = "project", 5"#,
+                "agents-syncing = false, 6",
+                "defaults.user-plugins = false, 8",
+                r#"plugins.use = ["a",{"name":"b","workspace":"/w"}], 10"#,
+                r#"plugins.disable = ["*"], 11"#,
+                r#"registry = {"name":"team","git":"https://x.test/y","auto-update":false}, 12"#,
+                r#"registry = {"name":"mine","path":"/p","auto-update":true}, 16"#,
+            ]
+        );
+        assert_eq!(said(&scratch, "\n[[agent]]\nname = \"zed\"\n"), [r#"hosts = ["zed"], 2"#]);
+    }
+
+    #[test]
+    fn what_is_said_by_default_is_what_counts_by_default() {
+        let scratch = Scratch::new();
+        let settings = Config::settings(&Dirs::below(scratch.root())).unwrap();
+        let values: Vec<String> =
+            settings.iter().map(|it| format!("{} = {}", it.key, it.value)).collect();
+        assert_eq!(
+            values,
+            [
+                "hosts = []",
+                "hook-scope = \"global\"",
+                "agents-syncing = true",
+                "defaults.symposium-recommendations = true",
+                "defaults.user-plugins = true",
+                "plugins.use = []",
+                "plugins.auto-enable = []",
+                "plugins.disable = []",
+            ]
+        );
+    }
+}

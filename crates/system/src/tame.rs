@@ -1,18 +1,26 @@
 //! Text of plugins, crates and child processes must not steer the terminal: no title is set, no line is overwritten,
 //! nothing is hidden or turned around.
+//!
+//! ```
+//! use agents_system::tame::{Styles, tame};
+//! assert_eq!(tame("\u{1b}[2Jgone\r", Styles::Shown), "␛[2Jgone␍");
+//! ```
 
 use std::borrow::Cow;
 
 /// Whether our own colours are in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Styles {
+pub enum Styles {
+    /// They are, and stay.
     Kept,
+    /// They are not: a colour sequence is somebody else's and is made visible.
     Shown,
 }
 
 /// The text with everything that a terminal would obey made visible instead; lines, tabs and, if they are kept,
 /// colours stay.
-pub(super) fn tame(text: &str, styles: Styles) -> Cow<'_, str> {
+#[must_use]
+pub fn tame(text: &str, styles: Styles) -> Cow<'_, str> {
     let is_wild = |c: char| c != '\n' && c != '\t' && (c.is_control() || turns_text(c));
     if !text.contains(is_wild) {
         return Cow::Borrowed(text);

@@ -1,0 +1,93 @@
+//! `cargo agents config show|path`
+
+use crate::world::World;
+
+const MINE: &str = "\
+# mine
+hook-scope = \"project\"
+plugins.disable = [\"todo\"]
+
+[defaults]
+symposium-recommendations = false
+
+[[agent]]
+name = \"zed\"
+
+[[plugin-source]]
+name = \"team\"
+path = \"shared\"
+";
+
+#[test]
+fn every_setting_is_shown_with_who_says_so() {
+    let world = World::new();
+    world.config(MINE);
+    let shown = world.ok(&["config", "show", "--origin"]);
+    assert_eq!(
+        shown.replace(world.home().as_str(), "~"),
+        "\
+hosts = [\"zed\"]                             # ~/config.toml:8
+hook-scope = \"project\"                      # ~/config.toml:2
+agents-syncing = true                       # default
+defaults.symposium-recommendations = false  # ~/config.toml:6
+defaults.user-plugins = true                # default
+plugins.use = []                            # default
+plugins.auto-enable = []                    # default
+plugins.disable = [\"todo\"]                  # ~/config.toml:3
+
+[[registry]]                                # ~/config.toml:11
+name = \"team\"
+path = \"~/shared\"
+auto-update = true
+"
+    );
+}
+
+#[test]
+fn what_is_shown_is_a_configuration_that_means_the_same() {
+    let world = World::new();
+    world.config(MINE);
+    let shown = world.ok(&["config", "show"]);
+    let plugins = world.json(&["plugin", "list"]);
+    world.config(&shown);
+    assert_eq!(world.ok(&["config", "show"]), shown);
+    assert_eq!(world.json(&["plugin", "list"]), plugins);
+    // With the origins, too: they are comments.
+    world.config(&world.ok(&["config", "show", "--origin"]));
+    assert_eq!(world.ok(&["config", "show"]), shown);
+}
+
+#[test]
+fn a_script_gets_the_values_and_their_lines() {
+    let world = World::new();
+    world.config(MINE);
+    let document = world.json(&["config", "show"]);
+    assert_eq!(document["file"], world.home().join("config.toml").as_str());
+    let scope = serde_json::json!({
+        "key": "hook-scope", "value": "project", "origin": "file", "line": 2
+    });
+    assert_eq!(document["settings"][1], scope);
+    let path = world.ok(&["config", "path"]);
+    assert_eq!(path.trim_end(), world.home().join("config.toml"));
+    assert_eq!(world.json(&["config", "path"])["state"], world.home().join("state").as_str());
+}
+
+#[test]
+fn a_broken_file_is_shown_as_broken_and_its_place_is_still_known() {
+    let world = World::new();
+    world.config("hosts = 1\n");
+    let run = world.agents(&["config", "show"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:?}");
+    assert!(run.stderr.contains("config.toml:1:9"), "{run:?}");
+    assert!(world.ok(&["config", "path"]).ends_with("config.toml\n"));
+}
+
+#[test]
+fn a_misspelt_key_is_mentioned() {
+    let world = World::new();
+    world.config("hostss = [\"zed\"]\n");
+    let run = world.agents(&["config", "show"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stderr.contains("unknown key `hostss`"), "{run:?}");
+    assert!(run.stdout.starts_with("hosts = []\n"), "{run:?}");
+}

@@ -1,0 +1,112 @@
+//! Every setting of `config.toml` with its value and who says so.
+
+use agents_system::{
+    decode::{Document, Table},
+    dirs::Dirs,
+};
+use serde_json::{Value, json};
+
+use super::{AgentsSyncing, AutoUpdate, Config, ConfigError, RegistryPlace, RegistrySpec, Use};
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// Its key, with dots; `registry` once for each `[[registry]]`.
+    pub key: &'static str,
+    /// What counts, with paths resolved.
+    pub value: Value,
+    /// Who says so.
+    pub origin: Origin,
+}
+
+/// Who says what a setting is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody, so it is what it is by default.
+    Default,
+    /// The file.
+    File {
+        /// Where the value begins, counted from 1.
+        line: u32,
+    },
+}
+
+impl Config {
+    /// Every setting in the order of the documentation. Written as TOML again, they mean the same.
+    pub fn settings(dirs: &Dirs) -> Result<Vec<Setting>, ConfigError> {
+        let file = Self::file(dirs);
+        let text = Self::text(&file)?;
+        let config = Self::parse(dirs, &file, &text)?;
+        let document = Document::parse(file.clone(), &text).map_err(|finding| {
+            ConfigError::Invalid { file: file.clone(), findings: vec![*finding] }
+        })?;
+        Ok(config.with_origins(&document.root(), dirs))
+    }
+
+    fn with_origins(&self, root: &Table<'_>, dirs: &Dirs) -> Vec<Setting> {
+        let defaults = root.table("defaults");
+        let plugins = root.table("plugins");
+        let of = |table: Option<&Table<'_>>, key| {
+            let value = table.and_then(|table| table.get(key));
+            value.map_or(Origin::Default, |value| Origin::File { line: value.line() })
+        };
+        let top = |key| of(Some(root), key);
+        let by_default = super::default_registries(root, dirs);
+        let has = |name| by_default.iter().any(|spec| spec.name == name);
+        let hosts = match top("hosts") {
+            Origin::Default => top("agent"),
+            origin => origin,
+        };
+        let syncing = self.agents_syncing == AgentsSyncing::On;
+        let enablement = &self.enablement;
+        let uses: Vec<Value> = enablement.used.iter().map(use_value).collect();
+        let mut settings: Vec<Setting> = [
+            ("hosts", json!(self.hosts), hosts),
+            ("hook-scope", json!(self.registration.word()), top("hook-scope")),
+            ("agents-syncing", json!(syncing), top("agents-syncing")),
+            (
+                "defaults.symposium-recommendations",
+                json!(has(super::RECOMMENDATIONS)),
+                of(defaults.as_ref(), "symposium-recommendations"),
+            ),
+            (
+                "defaults.user-plugins",
+                json!(has(super::USER_PLUGINS)),
+                of(defaults.as_ref(), "user-plugins"),
+            ),
+            ("plugins.use", json!(uses), of(plugins.as_ref(), "use")),
+            (
+                "plugins.auto-enable",
+                json!(enablement.auto_enabled),
+                of(plugins.as_ref(), "auto-enable"),
+            ),
+            ("plugins.disable", json!(enablement.disabled), of(plugins.as_ref(), "disable")),
+        ]
+        .into_iter()
+        .map(|(key, value, origin)| Setting { key, value, origin })
+        .collect();
+        let tables = super::registry_tables(root);
+        let own = self.registries.iter().skip(by_default.len());
+        settings.extend(own.zip(tables).map(|(spec, table)| Setting {
+            key: "registry",
+            value: registry_value(spec),
+            origin: Origin::File { line: table.line() },
+        }));
+        settings
+    }
+}
+
+fn use_value(entry: &Use) -> Value {
+    match &entry.workspace {
+        None => json!(entry.name),
+        Some(workspace) => json!({ "name": entry.name, "workspace": workspace }),
+    }
+}
+
+fn registry_value(spec: &RegistrySpec) -> Value {
+    let (key, place) = match &spec.place {
+        RegistryPlace::Path(path) => ("path", path.as_str()),
+        RegistryPlace::Git(url) => ("git", url.as_str()),
+    };
+    json!({ "name": spec.name, key: place, "auto-update": spec.auto_update == AutoUpdate::On })
+}
