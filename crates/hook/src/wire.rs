@@ -16,6 +16,8 @@ mod goose;
 mod kiro;
 mod opencode;
 
+pub use opencode::opencode_module;
+
 use std::borrow::Cow;
 
 use agents_host::Event;
