@@ -14,7 +14,10 @@ mod facts;
 mod gemini;
 mod goose;
 mod kiro;
+mod mend;
 mod opencode;
+
+pub use opencode::opencode_module;
 
 use std::borrow::Cow;
 
@@ -415,7 +418,9 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, WireError> {
     if bytes.trim_ascii().is_empty() {
         return Ok(Map::new());
     }
-    match serde_json::from_slice(bytes).map_err(WireError::NotJson)? {
+    let value = serde_json::from_slice(bytes)
+        .or_else(|error| serde_json::from_str(&mend::mend(bytes)).map_err(|_| error));
+    match value.map_err(WireError::NotJson)? {
         Value::Object(object) => Ok(object),
         _ => Err(WireError::NotAnObject),
     }

@@ -8,6 +8,13 @@ use serde_json::{Map, Value};
 use super::{Dialect, Said, WireError};
 use crate::{HookOutput, loss::Part};
 
+/// The plugin module for OpenCode, which runs this program of ours. It has no place for what OpenCode
+/// cannot do; see [`Part`].
+#[must_use]
+pub fn opencode_module(program: &str) -> String {
+    include_str!("opencode.js").replace("\"@program@\"", &Value::from(program).to_string())
+}
+
 pub(super) struct OpenCode;
 
 impl Dialect for OpenCode {

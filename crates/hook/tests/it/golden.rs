@@ -135,6 +135,16 @@ fn a_later_call_of_antigravity_is_no_prompt() {
     assert_eq!(received, Received::Nothing);
 }
 
+/// JavaScript writes half characters, and a model can be made to.
+#[test]
+fn half_a_character_does_not_get_a_tool_past_the_hooks() {
+    let sent = br#"{"tool_name":"Bash","tool_input":{"command":"rm \ud83d"}}"#;
+    let Received::Input(input) = Wire::Claude.parse_input(Event::PreToolUse, sent).unwrap() else {
+        panic!("it is an event")
+    };
+    assert_eq!(input.tool().unwrap().command(), Some("rm \u{fffd}"));
+}
+
 #[test]
 fn what_cannot_be_read_says_why() {
     let error = |event, sent: &str| Wire::Copilot.parse_input(event, sent.as_bytes()).unwrap_err();

@@ -5,5 +5,6 @@
 mod author;
 mod golden;
 mod hostile;
+mod opencode;
 mod page;
 mod round_trip;
