@@ -89,12 +89,12 @@ fn account(done: &Captured) -> String {
 fn kept(home: &Utf8Path, files: &[(Utf8PathBuf, String)], synced: &Tree) -> Verdict {
     for (path, text) in files {
         let bytes = synced.get(&home.join(path)).map(Vec::as_slice).unwrap_or_default();
-        let now = String::from_utf8_lossy(bytes);
-        let mut rest = now.lines();
-        for line in text.lines() {
-            // A comma may have to follow what was last.
-            let line = line.trim_end_matches([',', ' ', '}']);
-            if !rest.any(|it| it.starts_with(line)) {
+        let now = String::from_utf8_lossy(bytes).into_owned();
+        // A comma may have to follow what was last, and a bracket may have to move down.
+        let bare = |line: &str| line.replace([',', '}'], "").trim_end().to_owned();
+        let mut rest = now.lines().map(bare);
+        for line in text.lines().map(bare) {
+            if !rest.any(|it| it == line) {
                 return Verdict::No(format!("`{line}` is missing in `{path}`:\n{now}"));
             }
         }
@@ -154,3 +154,6 @@ fn restarted(again: &Captured, requests: &[Request], tool: &str) -> Verdict {
     let ours = |request: &Request| request.tool(tool).is_some() || request.text().contains(SKILL);
     Verdict::from(!requests.iter().any(ours), || "it still knows the skill or the tool".to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,11 @@
 
 mod claude;
 mod codex;
+mod copilot;
+mod gemini;
+mod goose;
 mod opencode;
+mod qwen;
 
 use agents_system::process::Call;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -77,5 +81,13 @@ impl Place<'_> {
 
 /// All that the suite knows.
 pub(crate) fn all() -> Vec<Box<dyn Client>> {
-    vec![Box::new(codex::Codex), Box::new(claude::Claude), Box::new(opencode::Opencode)]
+    vec![
+        Box::new(codex::Codex),
+        Box::new(claude::Claude),
+        Box::new(opencode::Opencode),
+        Box::new(gemini::Gemini),
+        Box::new(copilot::Copilot),
+        Box::new(qwen::Qwen),
+        Box::new(goose::Goose),
+    ]
 }

@@ -10,15 +10,14 @@ use camino::Utf8Path;
 
 use crate::{client, install::Prefix};
 
-/// Run in the namespace, with the file of host names and then our own command line as arguments.
-const ENTER: &str = r#"ip link set lo up && mount --bind "$1" /etc/hosts && shift && exec "$@""#;
+/// Run in the namespace, with the file of host names and then our own command line as arguments. Not every
+/// user has the directory of `ip` in `PATH`.
+const ENTER: &str = r#"PATH="$PATH:/usr/sbin:/sbin"; ip link set lo up && mount --bind "$1" /etc/hosts && shift && exec "$@""#;
 
 /// Becomes the same command in a namespace. Returns only if that is not possible.
 pub(crate) fn start_again(prefix: &Prefix, built: &Utf8Path) -> anyhow::Result<anyhow::Error> {
-    for program in ["unshare", "ip", "mount"] {
-        if find_program(program).is_none() {
-            bail!("`{program}` is needed for a private network; `--unconfined` runs without one");
-        }
+    if find_program("unshare").is_none() {
+        bail!("`unshare` is needed for a private network; `--unconfined` runs without one");
     }
     let hosts = prefix.root().join("hosts");
     let names = client::all().into_iter().flat_map(|client| client.calls_home().to_vec());

@@ -52,8 +52,8 @@ struct Args {
     /// Run without a network namespace
     #[arg(long)]
     unconfined: bool,
-    /// Write the table to `docs/real-hosts.md`
-    #[arg(long)]
+    /// Write the table, with all of them, to `docs/real-hosts.md`
+    #[arg(long, conflicts_with = "hosts")]
     update_docs: bool,
     /// Where our programs were built; set when the suite starts itself again
     #[arg(long, value_name = "DIR", hide = true)]
