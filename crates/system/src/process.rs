@@ -36,8 +36,16 @@ pub struct Call {
     program: OsString,
     args: Vec<OsString>,
     cwd: Option<Utf8PathBuf>,
+    inherit: Inherit,
     env: Vec<(OsString, Option<OsString>)>,
     deadline: Duration,
+}
+
+/// What a child gets of our own environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Inherit {
+    All,
+    Nothing,
 }
 
 /// What a child printed and how it ended.
@@ -96,6 +104,7 @@ impl Call {
             program: program.into(),
             args: Vec::new(),
             cwd: None,
+            inherit: Inherit::All,
             env: Vec::new(),
             deadline: Duration::from_secs(60),
         }
@@ -126,6 +135,13 @@ impl Call {
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), Some(value.into())));
+        self
+    }
+
+    /// With no variable but those that are set for this call.
+    #[must_use]
+    pub fn in_empty_env(mut self) -> Self {
+        self.inherit = Inherit::Nothing;
         self
     }
 
@@ -211,6 +227,9 @@ impl Call {
         command.args(&self.args);
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
+        }
+        if self.inherit == Inherit::Nothing {
+            command.env_clear();
         }
         for (name, value) in &self.env {
             match value {

@@ -13,6 +13,12 @@ fn output_and_exit_code_are_kept() {
 }
 
 #[test]
+fn an_empty_environment_holds_what_is_set_for_the_call_and_nothing_else() {
+    let call = Call::new("/usr/bin/env").env("ONE", "1").in_empty_env().env("TWO", "2");
+    assert_eq!(call.capture().unwrap().stdout_text(), "ONE=1\nTWO=2\n");
+}
+
+#[test]
 fn more_output_than_a_pipe_holds_does_not_block() {
     let done = sh("head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2").capture().unwrap();
     assert_eq!((done.stdout.len(), done.stderr.len()), (3_000_000, 3_000_000));

@@ -1,0 +1,159 @@
+//! What is looked at, client by client.
+//!
+//! The order is that of a user's life: own files, `init` and `sync`, a session in which the model calls
+//! the tool, `uninstall`, another session.
+
+use agents_system::process::{Captured, ending};
+use agents_testkit::endpoint::{Endpoint, Reply, Request, Script, Tool};
+use anyhow::Context as _;
+use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::json;
+
+use crate::{
+    client::{Client, Place, Scope},
+    ground::{Ground, SERVER, SKILL, SKILL_DESCRIPTION, TOKEN, TOOL, Tree},
+    install::Prefix,
+    report::{Column, Row, Verdict},
+};
+
+/// What the user types. It names nothing that we bring.
+const PROMPT: &str = "Say what you know about the crates of this workspace.";
+
+/// Brings one client everything, lets it work, and takes everything back.
+pub(crate) fn check(
+    client: &dyn Client,
+    scope: Scope,
+    prefix: &Prefix,
+    built: &Utf8Path,
+    keep: bool,
+) -> anyhow::Result<Row> {
+    let mut row = Row::new(client.host(), prefix.version(client.package())?, scope);
+    let tool = client.tool(SERVER, TOOL);
+    let endpoint = Endpoint::start(Script::rule(move |request| model(request, &tool)));
+    let ground = Ground::new(built);
+    let (home, workspace, url) = (ground.home(), ground.workspace(), endpoint.url());
+    let place =
+        Place { prefix, home: &home, workspace: &workspace, url: &url, model: endpoint.model() };
+    let files = client.files(&place);
+    for (path, text) in &files {
+        ground.own(path, text);
+    }
+
+    let before = ground.tree()?;
+    ground.sync(client.host(), scope)?;
+    let synced = ground.tree()?;
+    row.set(Column::Kept, kept(&home, &files, &synced));
+
+    let session = client.prompt(&place, PROMPT).capture();
+    let requests = endpoint.requests();
+    let said = session.map_or_else(|error| error.to_string(), |done| account(&done));
+    row.set(Column::Skill, skill_arrived(&requests));
+    row.set(Column::Offered, tool_arrived(&requests, &client.tool(SERVER, TOOL)));
+    row.set(Column::Called, tool_answered(&requests, &ground.log()));
+
+    let used = ground.tree()?;
+    ground.agents(&["uninstall"])?;
+    let after = ground.tree()?;
+    row.set(Column::Clean, is_clean(&before, &synced, &used, &after));
+
+    endpoint.forget();
+    let again = client.prompt(&place, PROMPT).capture().context("the second session")?;
+    let requests = endpoint.requests();
+    row.set(Column::Restarts, restarted(&again, &requests, &client.tool(SERVER, TOOL)));
+
+    if !row.is_good() {
+        row.account = format!("{said}\n--- after uninstall\n{}", account(&again));
+    }
+    if keep {
+        row.kept_at = Some(ground.keep());
+    }
+    Ok(row)
+}
+
+/// The model calls the tool once and then thanks. What else a client asks (a title for the session) has
+/// no such tool, and gets a word.
+fn model(request: &Request, tool: &str) -> Reply {
+    match request.tool(tool) {
+        Some(tool) if request.results().next().is_none() => {
+            tool.call(json!({"krate": "tiny-sql"})).into()
+        }
+        _ => Reply::text("Thank you, that is all."),
+    }
+}
+
+fn account(done: &Captured) -> String {
+    format!("{}\n{}", ending(done.status), done.said())
+}
+
+/// Nothing that the user wrote is gone: every line of every file still stands, in its order.
+fn kept(home: &Utf8Path, files: &[(Utf8PathBuf, String)], synced: &Tree) -> Verdict {
+    for (path, text) in files {
+        let bytes = synced.get(&home.join(path)).map(Vec::as_slice).unwrap_or_default();
+        let now = String::from_utf8_lossy(bytes).into_owned();
+        // A comma may have to follow what was last, and a bracket may have to move down.
+        let bare = |line: &str| line.replace([',', '}'], "").trim_end().to_owned();
+        let mut rest = now.lines().map(bare);
+        for line in text.lines().map(bare) {
+            if !rest.any(|it| it == line) {
+                return Verdict::No(format!("`{line}` is missing in `{path}`:\n{now}"));
+            }
+        }
+    }
+    Verdict::Yes
+}
+
+fn skill_arrived(requests: &[Request]) -> Verdict {
+    let reads = |request: &Request| {
+        let text = request.text();
+        text.contains(SKILL) && text.contains(SKILL_DESCRIPTION)
+    };
+    Verdict::from(requests.iter().any(reads), || {
+        format!("none of {} requests has `{SKILL}` with its description", requests.len())
+    })
+}
+
+fn tool_arrived(requests: &[Request], tool: &str) -> Verdict {
+    Verdict::from(requests.iter().any(|request| request.tool(tool).is_some()), || {
+        let mut names: Vec<String> =
+            requests.iter().flat_map(|it| &it.tools).map(Tool::full_name).collect();
+        names.sort();
+        names.dedup();
+        format!("`{tool}` is not among {}", names.join(", "))
+    })
+}
+
+fn tool_answered(requests: &[Request], log: &Utf8Path) -> Verdict {
+    let answers: Vec<&str> = requests.iter().flat_map(Request::results).collect();
+    if !answers.iter().any(|answer| answer.contains(TOKEN)) {
+        return Verdict::No(format!("`{TOKEN}` is not in {answers:?}"));
+    }
+    let calls = fs_err::read_to_string(log).unwrap_or_default();
+    Verdict::from(calls == "tiny-sql\n", || format!("the server noted `{calls}`"))
+}
+
+/// What we touched is as it was before. Where the client wrote to the same file in the meantime, only its
+/// own change may be left.
+fn is_clean(before: &Tree, synced: &Tree, used: &Tree, after: &Tree) -> Verdict {
+    let touched = synced.iter().filter(|(path, bytes)| before.get(*path) != Some(*bytes));
+    for (path, bytes) in touched {
+        let was = before.get(path);
+        let is = after.get(path);
+        let by_client = used.get(path) != Some(bytes);
+        let text = String::from_utf8_lossy(is.map(Vec::as_slice).unwrap_or_default());
+        if was != is && (!by_client || text.contains(TOKEN) || text.contains(SKILL)) {
+            return Verdict::No(format!("`{path}` is not as before:\n{text}"));
+        }
+    }
+    Verdict::Yes
+}
+
+fn restarted(again: &Captured, requests: &[Request], tool: &str) -> Verdict {
+    if requests.is_empty() || !again.status.success() {
+        return Verdict::No(format!("it made {} requests", requests.len()));
+    }
+    let ours = |request: &Request| request.tool(tool).is_some() || request.text().contains(SKILL);
+    Verdict::from(!requests.iter().any(ours), || "it still knows the skill or the tool".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

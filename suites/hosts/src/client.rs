@@ -1,0 +1,93 @@
+//! One file per client: its package, the user's own files, its command line.
+
+mod claude;
+mod codex;
+mod copilot;
+mod gemini;
+mod goose;
+mod opencode;
+mod qwen;
+
+use agents_system::process::Call;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::install::{Package, Prefix};
+
+/// A real coding agent.
+pub(crate) trait Client {
+    /// The host that it is for us.
+    fn host(&self) -> &'static str;
+    /// Where it comes from.
+    fn package(&self) -> Package;
+    /// Where it can have MCP servers.
+    fn scopes(&self) -> &'static [Scope] {
+        &[Scope::Project, Scope::Global]
+    }
+    /// The user's own files, as they are before we come: path and text. Below [`Place::home`].
+    fn files(&self, place: &Place<'_>) -> Vec<(Utf8PathBuf, String)>;
+    /// The command line of one prompt without a terminal, with its environment.
+    fn prompt(&self, place: &Place<'_>, text: &str) -> Call;
+    /// What the model sees as the name of a tool of an MCP server.
+    fn tool(&self, server: &str, tool: &str) -> String;
+    /// The names that it would look up besides the model's.
+    fn calls_home(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+/// Where MCP servers are registered, as `--hook-scope` takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// In the workspace.
+    Project,
+    /// In the user's own files.
+    Global,
+}
+
+impl Scope {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::Global => "global",
+        }
+    }
+}
+
+/// Where a client runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) prefix: &'a Prefix,
+    pub(crate) home: &'a Utf8Path,
+    pub(crate) workspace: &'a Utf8Path,
+    /// The model's address, without a path.
+    pub(crate) url: &'a str,
+    pub(crate) model: &'a str,
+}
+
+impl Place<'_> {
+    /// A call of the client in the workspace, with no environment but what every program has.
+    pub(crate) fn call(&self, client: &dyn Client) -> Call {
+        let dirs = [self.prefix.node(), "/usr/local/bin".into(), "/usr/bin".into(), "/bin".into()];
+        Call::new(self.prefix.program(client.package()))
+            .in_empty_env()
+            .env("PATH", dirs.map(Utf8PathBuf::into_string).join(":"))
+            .env("HOME", self.home)
+            .env("LANG", "C.UTF-8")
+            .env("TERM", "dumb")
+            .env("NO_COLOR", "1")
+            .cwd(self.workspace)
+    }
+}
+
+/// All that the suite knows.
+pub(crate) fn all() -> Vec<Box<dyn Client>> {
+    vec![
+        Box::new(codex::Codex),
+        Box::new(claude::Claude),
+        Box::new(opencode::Opencode),
+        Box::new(gemini::Gemini),
+        Box::new(copilot::Copilot),
+        Box::new(qwen::Qwen),
+        Box::new(goose::Goose),
+    ]
+}

@@ -1,0 +1,50 @@
+//! Claude Code, over the Messages format.
+
+use agents_system::process::Call;
+use camino::Utf8PathBuf;
+
+use super::{Client, Place};
+use crate::install::Package;
+
+pub(crate) struct Claude;
+
+impl Client for Claude {
+    fn host(&self) -> &'static str {
+        "claude"
+    }
+
+    fn package(&self) -> Package {
+        Package { name: "@anthropic-ai/claude-code", program: "node_modules/.bin/claude" }
+    }
+
+    fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
+        // It reads strict JSON, so there is no comment to keep here.
+        let settings = "{\n  \"permissions\": { \"allow\": [\"mcp__notes\"] },\n  \
+                        \"enableAllProjectMcpServers\": true\n}\n";
+        let state = "{ \"hasCompletedOnboarding\": true,\n\t\"theme\": \"dark\" }\n";
+        vec![
+            (".claude/settings.json".into(), settings.to_owned()),
+            (".claude.json".into(), state.to_owned()),
+        ]
+    }
+
+    fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
+        place
+            .call(self)
+            .args(["--model", place.model, "-p", text])
+            .env("ANTHROPIC_BASE_URL", place.url)
+            .env("ANTHROPIC_API_KEY", "none")
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .env("DISABLE_AUTOUPDATER", "1")
+            // Otherwise the tools of MCP servers are hidden behind a search.
+            .env("ENABLE_TOOL_SEARCH", "false")
+    }
+
+    fn tool(&self, server: &str, tool: &str) -> String {
+        format!("mcp__{server}__{tool}")
+    }
+
+    fn calls_home(&self) -> &'static [&'static str] {
+        &["api.anthropic.com", "statsig.anthropic.com", "downloads.claude.ai", "claude.ai"]
+    }
+}

@@ -1,0 +1,54 @@
+//! Codex CLI, over the Responses format.
+
+use agents_system::process::Call;
+use camino::Utf8PathBuf;
+
+use super::{Client, Place};
+use crate::install::Package;
+
+pub(crate) struct Codex;
+
+impl Client for Codex {
+    fn host(&self) -> &'static str {
+        "codex"
+    }
+
+    fn package(&self) -> Package {
+        Package { name: "@openai/codex", program: "node_modules/.bin/codex" }
+    }
+
+    fn files(&self, place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
+        let Place { url, model, workspace, .. } = place;
+        // The last table stands for a folder that the user has accepted; without it Codex ignores
+        // what the workspace configures.
+        let config = format!(
+            "# how I like it\n\
+             model = \"{model}\" # the cheap one\n\
+             model_provider = \"scripted\"\n\
+             \n\
+             [model_providers.scripted]\n\
+             name = \"Scripted\"\n\
+             base_url = \"{url}/v1\"\n\
+             env_key = \"SCRIPTED_KEY\"\n\
+             wire_api = \"responses\"\n\
+             \n\
+             # accepted on the first day\n\
+             [projects.\"{workspace}\"]\n\
+             trust_level = \"trusted\"\n"
+        );
+        vec![(".codex/config.toml".into(), config)]
+    }
+
+    fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
+        let mode = ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
+        place.call(self).args(mode).arg(text).env("SCRIPTED_KEY", "none")
+    }
+
+    fn tool(&self, server: &str, tool: &str) -> String {
+        format!("mcp__{server}__{tool}")
+    }
+
+    fn calls_home(&self) -> &'static [&'static str] {
+        &["chatgpt.com", "api.openai.com", "ab.chatgpt.com", "github.com", "api.github.com"]
+    }
+}

@@ -1,0 +1,47 @@
+//! GitHub Copilot CLI with a model of the user's own, over the Chat Completions format.
+
+use agents_system::process::Call;
+use camino::Utf8PathBuf;
+
+use super::{Client, Place};
+use crate::install::Package;
+
+pub(crate) struct Copilot;
+
+impl Client for Copilot {
+    fn host(&self) -> &'static str {
+        "copilot"
+    }
+
+    fn package(&self) -> Package {
+        Package { name: "@github/copilot", program: "node_modules/.bin/copilot" }
+    }
+
+    fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
+        let servers = "{\n    \"mcpServers\": {\n    }\n}\n";
+        vec![(".copilot/mcp-config.json".into(), servers.to_owned())]
+    }
+
+    fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
+        place
+            .call(self)
+            .args(["--trust-folder", "--allow-all", "-p", text])
+            .env("COPILOT_OFFLINE", "true")
+            .env("COPILOT_PROVIDER_BASE_URL", format!("{}/v1", place.url))
+            .env("COPILOT_PROVIDER_API_KEY", "none")
+            .env("COPILOT_MODEL", place.model)
+    }
+
+    fn tool(&self, server: &str, tool: &str) -> String {
+        format!("{server}-{tool}")
+    }
+
+    fn calls_home(&self) -> &'static [&'static str] {
+        &[
+            "api.github.com",
+            "github.com",
+            "api.githubcopilot.com",
+            "telemetry.business.githubcopilot.com",
+        ]
+    }
+}

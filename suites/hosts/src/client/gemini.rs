@@ -1,0 +1,43 @@
+//! Gemini CLI, over the format of Gemini.
+
+use agents_system::process::Call;
+use camino::Utf8PathBuf;
+
+use super::{Client, Place};
+use crate::install::Package;
+
+pub(crate) struct Gemini;
+
+impl Client for Gemini {
+    fn host(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn package(&self) -> Package {
+        Package { name: "@google/gemini-cli", program: "node_modules/.bin/gemini" }
+    }
+
+    fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
+        let settings = "{\n  // with the key of the team\n  \
+                        \"security\": { \"auth\": { \"selectedType\": \"gemini-api-key\" } },\n  \
+                        \"privacy\": { \"usageStatisticsEnabled\": false } // please\n}\n";
+        vec![(".gemini/settings.json".into(), settings.to_owned())]
+    }
+
+    fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
+        place
+            .call(self)
+            .args(["--yolo", "--model", place.model, "-p", text])
+            .env("GEMINI_API_KEY", "none")
+            .env("GOOGLE_GEMINI_BASE_URL", place.url)
+            .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
+    }
+
+    fn tool(&self, server: &str, tool: &str) -> String {
+        format!("mcp_{server}_{tool}")
+    }
+
+    fn calls_home(&self) -> &'static [&'static str] {
+        &["play.googleapis.com", "generativelanguage.googleapis.com", "registry.npmjs.org"]
+    }
+}

@@ -1,0 +1,50 @@
+//! Goose, over the Chat Completions format.
+
+use agents_system::process::Call;
+use camino::Utf8PathBuf;
+
+use super::{Client, Place, Scope};
+use crate::install::Package;
+
+pub(crate) struct Goose;
+
+impl Client for Goose {
+    fn host(&self) -> &'static str {
+        "goose"
+    }
+
+    fn package(&self) -> Package {
+        Package {
+            name: "@aaif/goose-binary-linux-x64",
+            program: "node_modules/@aaif/goose-binary-linux-x64/bin/goose",
+        }
+    }
+
+    fn scopes(&self) -> &'static [Scope] {
+        // It has no file for MCP servers in a workspace.
+        &[Scope::Global]
+    }
+
+    fn files(&self, place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
+        let config = format!(
+            "# my goose\nGOOSE_PROVIDER: openai\nGOOSE_MODEL: {} # the only one\nGOOSE_MODE: auto\n\
+             extensions:\n  # for files\n  developer:\n    name: developer\n    type: builtin\n    enabled: true\n\
+             GOOSE_TELEMETRY_ENABLED: false\n",
+            place.model
+        );
+        vec![(".config/goose/config.yaml".into(), config)]
+    }
+
+    fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
+        place
+            .call(self)
+            .args(["run", "--no-session", "-t", text])
+            .env("OPENAI_API_KEY", "none")
+            .env("OPENAI_HOST", place.url)
+            .env("GOOSE_DISABLE_KEYRING", "1")
+    }
+
+    fn tool(&self, server: &str, tool: &str) -> String {
+        format!("{server}__{tool}")
+    }
+}

@@ -1,0 +1,45 @@
+//! Qwen Code, over the Chat Completions format.
+
+use agents_system::process::Call;
+use camino::Utf8PathBuf;
+
+use super::{Client, Place};
+use crate::install::Package;
+
+pub(crate) struct Qwen;
+
+impl Client for Qwen {
+    fn host(&self) -> &'static str {
+        "qwen"
+    }
+
+    fn package(&self) -> Package {
+        Package { name: "@qwen-code/qwen-code", program: "node_modules/.bin/qwen" }
+    }
+
+    fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
+        // Otherwise the tools of MCP servers are hidden behind a search.
+        let settings = "{\n  // no login\n  \
+                        \"tools\": { \"toolSearch\": { \"enabled\": false } }, // show me all\n  \
+                        \"security\": { \"auth\": { \"selectedType\": \"openai\" } },\n  \
+                        \"privacy\": { \"usageStatisticsEnabled\": false }\n}\n";
+        vec![(".qwen/settings.json".into(), settings.to_owned())]
+    }
+
+    fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
+        place
+            .call(self)
+            .args(["--yolo", "-p", text])
+            .env("OPENAI_API_KEY", "none")
+            .env("OPENAI_BASE_URL", format!("{}/v1", place.url))
+            .env("OPENAI_MODEL", place.model)
+    }
+
+    fn tool(&self, server: &str, tool: &str) -> String {
+        format!("mcp__{server}__{tool}")
+    }
+
+    fn calls_home(&self) -> &'static [&'static str] {
+        &["gb4w8c3ygj-default-sea.rum.aliyuncs.com", "registry.npmjs.org"]
+    }
+}

@@ -1,0 +1,121 @@
+//! Real coding agents, started against a scripted model after `cargo agents sync`.
+//!
+//! ```console
+//! cargo run -p hosts-suite                       # all of them
+//! cargo run -p hosts-suite -- codex claude       # some
+//! cargo run -p hosts-suite -- --keep codex       # leave home and workspace for a look
+//! cargo run -p hosts-suite -- --update-docs      # write docs/real-hosts.md anew
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`client`] | one file per client: its package, the user's own files, its command line |
+//! | [`install`] | clients and node from npm into a prefix that is kept, our own programs from cargo |
+//! | [`confine`] | a network without anybody in it |
+//! | [`ground`] | a home, a workspace and a registry; our own commands |
+//! | [`check`] | what is looked at, client by client |
+//! | [`report`] | the table |
+//!
+//! A run has two halves. The first has the network: it installs and builds. Then the suite starts itself
+//! again in a network namespace with nothing but loopback in it, where the model and the clients meet.
+
+mod check;
+mod client;
+mod confine;
+mod ground;
+mod install;
+mod report;
+
+use std::process::ExitCode;
+
+use agents_system::env;
+use anyhow::{Context as _, bail};
+use camino::Utf8PathBuf;
+use clap::Parser;
+
+use crate::{client::Client, install::Prefix};
+
+/// Start real coding agents after a sync and see what reached them
+#[derive(Debug, Parser)]
+struct Args {
+    /// Which ones; all, if none is named
+    hosts: Vec<String>,
+    /// Leave homes and workspaces where they are
+    #[arg(long)]
+    keep: bool,
+    /// Where clients are installed; `cargo-agents-suites` in your cache directory by default
+    #[arg(long, value_name = "DIR")]
+    prefix: Option<Utf8PathBuf>,
+    /// Install the newest versions, also of what is there
+    #[arg(long)]
+    update: bool,
+    /// Run without a network namespace
+    #[arg(long)]
+    unconfined: bool,
+    /// Write the table, with all of them, to `docs/real-hosts.md`
+    #[arg(long, conflicts_with = "hosts")]
+    update_docs: bool,
+    /// Where our programs were built; set when the suite starts itself again
+    #[arg(long, value_name = "DIR", hide = true)]
+    built: Option<Utf8PathBuf>,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let args = Args::parse();
+    let clients = chosen(&args.hosts)?;
+    let prefix = Prefix::new(match &args.prefix {
+        Some(dir) => camino::absolute_utf8(dir)?,
+        None => cache()?.join("cargo-agents-suites"),
+    });
+    if let Some(built) = &args.built {
+        return run(&args, &clients, &prefix, built);
+    }
+    prefix.install_node()?;
+    for client in &clients {
+        prefix.install(client.package(), args.update)?;
+    }
+    let built = install::build()?;
+    if args.unconfined {
+        return run(&args, &clients, &prefix, &built);
+    }
+    Err(confine::start_again(&prefix, &built)?)
+}
+
+fn run(
+    args: &Args,
+    clients: &[Box<dyn Client>],
+    prefix: &Prefix,
+    built: &Utf8PathBuf,
+) -> anyhow::Result<ExitCode> {
+    let mut rows = Vec::new();
+    for client in clients {
+        for scope in client.scopes() {
+            let row = check::check(client.as_ref(), *scope, prefix, built, args.keep)?;
+            report::progress(&row);
+            rows.push(row);
+        }
+    }
+    report::print(&rows)?;
+    if args.update_docs {
+        report::write_page(&rows)?;
+    }
+    let all_good = rows.iter().all(report::Row::is_good);
+    Ok(if all_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn chosen(names: &[String]) -> anyhow::Result<Vec<Box<dyn Client>>> {
+    let mut all = client::all();
+    let known: Vec<&str> = all.iter().map(|client| client.host()).collect();
+    if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        bail!("there is no client `{name}` in this suite; there are {}", known.join(", "));
+    }
+    if !names.is_empty() {
+        all.retain(|client| names.iter().any(|name| name == client.host()));
+    }
+    Ok(all)
+}
+
+fn cache() -> anyhow::Result<Utf8PathBuf> {
+    let home = env::HOME.absolute_path().map(|home| home.join(".cache"));
+    env::XDG_CACHE_HOME.absolute_path().or(home).context("cannot tell where your home directory is")
+}
