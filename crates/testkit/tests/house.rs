@@ -22,6 +22,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("agents-hook", &["agents-system", "agents-host"]),
     (
+        "agents-agent",
+        &["agents-system", "agents-workspace", "agents-install", "agents-plugin", "agents-host"],
+    ),
+    (
         "cargo-agents",
         &[
             "agents-system",
@@ -31,6 +35,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-host",
             "agents-sync",
             "agents-hook",
+            "agents-agent",
         ],
     ),
     ("agents-testkit", &[]),
