@@ -31,6 +31,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-sync",
         ],
     ),
+    ("agents-fuzz", &["agents-system", "agents-workspace", "agents-plugin", "agents-host"]),
     ("agents-testkit", &[]),
 ];
 

@@ -201,5 +201,39 @@ fn quoted(value: &str) -> Result<&str, NotUnderstood> {
     inner.filter(|inner| !inner.contains(['"', '\\'])).ok_or(NotUnderstood)
 }
 
+/// A package as a lock file lists it, for the fuzzer, which compares us with a TOML parser.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct LockedPackage<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its version.
+    pub version: &'a str,
+    /// Its source; `None` for a directory.
+    pub source: Option<&'a str>,
+    /// What it depends on.
+    pub edges: Vec<&'a str>,
+}
+
+/// The packages of a lock file; `None` if it is not understood.
+#[doc(hidden)]
+#[must_use]
+pub fn locked_packages(text: &str) -> Option<Vec<LockedPackage<'_>>> {
+    let lock = Lock::parse(text).ok()?;
+    let index = lock.index();
+    for package in &lock.packages {
+        // Which of them an edge means may be unclear; asking must not hurt.
+        let _ = index.edges(package);
+        let _ = package.source.map(|source| lock.plain_source(source));
+    }
+    let packages = lock.packages.iter().map(|package| LockedPackage {
+        name: package.name,
+        version: package.version,
+        source: package.source,
+        edges: package.edges.clone(),
+    });
+    Some(packages.collect())
+}
+
 #[cfg(test)]
 mod tests;
