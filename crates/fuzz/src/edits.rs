@@ -96,7 +96,7 @@ fn check_alone(format: Format, text: &str, before: &Value, edit: &Edit) {
     check_meaning(format, text, before, edits, &edited);
     let again = applied(format, &edited, edits);
     assert_eq!(again.as_deref(), Some(edited.as_str()), "the second time: {text:?} {edit:?}");
-    if let Some(undo) = undo(format, text, before, edit) {
+    if let Some(undo) = undo(format, text, before, edit, &edited) {
         let back = apply(format, &edited, &undo);
         let back = back.unwrap_or_else(|error| panic!("{error}: {edited:?} {undo:?}"));
         assert!(
@@ -107,7 +107,13 @@ fn check_alone(format: Format, text: &str, before: &Value, edit: &Edit) {
 }
 
 /// What takes the edit back to the byte, if that is promised.
-fn undo(format: Format, text: &str, before: &Value, edit: &Edit) -> Option<Vec<Edit>> {
+fn undo(
+    format: Format,
+    text: &str,
+    before: &Value,
+    edit: &Edit,
+    edited: &str,
+) -> Option<Vec<Edit>> {
     let at = edit.at();
     let is_new = |at: &KeyPath| find(before, at).is_none();
     let tables: Vec<KeyPath> =
@@ -131,7 +137,8 @@ fn undo(format: Format, text: &str, before: &Value, edit: &Edit) -> Option<Vec<E
     };
     let made = tables.into_iter().rev().filter(|table| is_new(table));
     undo.extend(made.map(|at| Edit::RemoveIfEmpty { at }));
-    if format == Format::Json && text.trim_start_matches('\u{feff}').trim().is_empty() {
+    // Nothing but white space and comments gets an object in front of it.
+    if format == Format::Json && edited.ends_with(text.trim_start_matches('\u{feff}')) {
         undo.push(Edit::RemoveIfEmpty { at: KeyPath::default() });
     }
     Some(undo)

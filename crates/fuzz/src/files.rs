@@ -119,8 +119,12 @@ pub fn ledger(data: &[u8]) {
 /// What the reader of lock files understands, a TOML parser reads the same.
 pub fn lockfile(text: &str) {
     let Some(packages) = agents_workspace::locked_packages(text) else { return };
-    let document = read(Format::Toml, text)
-        .unwrap_or_else(|error| panic!("understood, but {error}: {text:?}"));
+    let document = match read(Format::Toml, text) {
+        Ok(document) => document,
+        // The checksums of layout 1 are not looked at.
+        Err(_) if text.contains("[metadata]") => return,
+        Err(error) => panic!("understood, but {error}: {text:?}"),
+    };
     let expected = document.get("package").and_then(Value::as_array).cloned().unwrap_or_default();
     assert_eq!(packages.len(), expected.len(), "{text:?}");
     for (is, expected) in packages.iter().zip(&expected) {

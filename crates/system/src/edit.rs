@@ -15,8 +15,8 @@
 //!
 //! What cannot be taken back to the byte: a header `[a]` that had to be written because TOML had only `[a.b]`, and
 //! `a:` of YAML, which becomes `a: {}`. What is refused in YAML: `? explicit` keys, what an anchor or
-//! a merge key shares with another place, an entry below a block scalar that keeps its last blank lines, and
-//! several documents in one file.
+//! a merge key shares with another place, an entry below a block scalar that keeps its last blank lines,
+//! lines that end with a carriage return alone, and several documents in one file.
 //!
 //! ```
 //! use agents_system::edit::{Edit, Format, apply};

@@ -91,12 +91,15 @@ pub(super) fn splice(text: &str, step: &Step) -> Result<String, EditError> {
                 splices.replace(node.span.clone(), render::inline(at, value)?);
                 Ok(splices.apply(text))
             }
-            Found::Value(node, depth) => {
-                let nested = nest(&keys[depth + 1..], value);
-                let value = render::inline(at, &nested)?;
-                let item = format!("{} = {value}", render::key(&keys[depth]));
-                Ok(push(&delimited(text, node), &item))
-            }
+            Found::Value(node, depth) => match dotted_prefix(node, &keys[depth..]) {
+                // It is there, as dotted keys between the brackets.
+                whole if depth + whole == keys.len() => splice(&cut(text, keys), step),
+                shared => {
+                    let (key, rest) = keys[depth..].split_at(shared + 1);
+                    let value = render::inline(at, &nest(rest, value))?;
+                    Ok(push(&delimited(text, node), &format!("{} = {value}", render::keys(key))))
+                }
+            },
             Found::Tables => put_new(&cut(text, keys), at, value),
             Found::Nothing => put_new(text, at, value),
         },
@@ -289,6 +292,13 @@ fn find_inline<'s>(node: &'s Node, keys: &[String], depth: usize) -> Found<'s> {
         Some(entry) => find_inline(&entry.node, keys, depth + entry.path.len()),
         None => Found::Value(node, depth),
     }
+}
+
+/// How many of the keys some dotted key of an inline table begins with.
+fn dotted_prefix(node: &Node, keys: &[String]) -> usize {
+    let Inner::Table(entries) = &node.inner else { return 0 };
+    let shared = |entry: &Entry| entry.path.iter().zip(keys).take_while(|(a, b)| a == b).count();
+    entries.iter().map(shared).max().unwrap_or(0)
 }
 
 /// Whether the section belongs to an item of a list, where no path leads.
