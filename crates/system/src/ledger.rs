@@ -4,7 +4,10 @@
 //! *intended*; when it is written, that becomes an entry. A crash in between leaves an intention, and the disk then
 //! says whether it came true.
 
-use std::{collections::BTreeSet, io};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
@@ -27,6 +30,10 @@ pub struct Ledger {
     /// Directories that were not there before and hold what is ours; they go when they are empty again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub directories: BTreeSet<Utf8PathBuf>,
+    /// For files in which we own something and that nobody else has written since: the hash of what we left there, and
+    /// while we write also of what was there before.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left: BTreeMap<Utf8PathBuf, BTreeSet<String>>,
     /// While somebody writes: what is about to become entries. Whoever finds it later knows that the writer was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intended: Option<Vec<Entry>>,
@@ -119,7 +126,13 @@ impl Explain for LedgerError {
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self { version: VERSION, entries: Vec::new(), directories: BTreeSet::new(), intended: None }
+        Self {
+            version: VERSION,
+            entries: Vec::new(),
+            directories: BTreeSet::new(),
+            left: BTreeMap::new(),
+            intended: None,
+        }
     }
 }
 
@@ -167,6 +180,14 @@ impl Ledger {
         })
     }
 
+    /// Whether anything in this file is ours.
+    #[must_use]
+    pub fn owns_in(&self, file: &Utf8Path) -> bool {
+        self.entries.iter().any(
+            |entry| matches!(&entry.property, Property::Key { file: owned, .. } if owned == file),
+        )
+    }
+
     /// Puts an entry in the place of whatever was recorded for the same property.
     pub fn record(&mut self, entry: Entry) {
         let at = self.entries.iter().position(|known| known.property.is_at(&entry.property));
@@ -195,6 +216,18 @@ impl Ledger {
 }
 
 impl Property {
+    /// Whether something stands at its place in this file, given what the file says.
+    #[must_use]
+    pub fn stands_in(&self, file: &Utf8Path, document: &Value) -> bool {
+        match self {
+            Self::Directory { .. } => false,
+            Self::Key { file: owned, at, .. } => {
+                let found = at.keys().iter().try_fold(document, |value, key| value.get(key));
+                owned == file && found.is_some()
+            }
+        }
+    }
+
     /// Whether both are about the same directory, or the same key of the same file.
     #[must_use]
     pub fn is_at(&self, other: &Self) -> bool {

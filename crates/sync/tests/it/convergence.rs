@@ -46,6 +46,8 @@ fn originals(format: Format) -> &'static [Option<&'static str>] {
             Some("{\"model\":\"m\",\"list\":[1,2]}"),
             Some("{}"),
             Some("{\n}\n"),
+            Some(""),
+            Some(" \n\n"),
             Some("{\"mcpServers\": {}, \"a\": {\n} }\n"),
             Some("// only\n{\n    \"theme\": \"dark\" // at night\n    // last words\n}"),
         ],
@@ -59,6 +61,7 @@ fn originals(format: Format) -> &'static [Option<&'static str>] {
             Some(""),
             Some("mcp_servers = { own = { command = \"x\" } }\n"),
             Some("mcp_servers.own.command = \"x\" # mine\n[tools]\n"),
+            Some("[mcp_servers.own.tools] # mine\nweb = true\n"),
             Some("[mcp_servers]\n# servers go here\n\n[[rules]]\nname = \"a\"\n"),
         ],
         Format::Yaml => &[
@@ -68,6 +71,7 @@ fn originals(format: Format) -> &'static [Option<&'static str>] {
             Some(""),
             Some("# nothing yet\n"),
             Some("extensions: {}\nmcp: # none\n  servers: {}\n"),
+            Some("extensions:\nmcp:\n  servers: # none\n"),
             Some("mcp:\n    servers: {own: {cmd: x}}\nmodel: m"),
             Some("text: |\n  block\n\n  more\nother: 'x' # end\n"),
         ],
@@ -292,7 +296,7 @@ impl History {
             match format {
                 Format::Json => {
                     let written = format!("/* note {number} */");
-                    let text = if text.is_empty() { "{\n}\n" } else { text };
+                    let text = if text.trim().is_empty() { "{\n}\n" } else { text };
                     let entry = format!("{{\n  \"user_{number}\": 1, {written}");
                     (text.replacen('{', &entry, 1), written)
                 }
@@ -310,7 +314,13 @@ impl History {
         let shadow = &mut self.shadows[file];
         // What is ours may be all there is; then the form of what is left is not only the user's.
         let user = edit::read(format, shadow.text.as_deref().unwrap_or_default()).unwrap();
-        let alone = format == Format::Json && user == json!({});
+        let is_null = |at: &str| user.pointer(at).is_some_and(Value::is_null);
+        let alone = match format {
+            Format::Json => user == json!({}),
+            Format::Toml => false,
+            // `extensions:` without anything.
+            Format::Yaml => is_null("/extensions") || is_null("/mcp/servers"),
+        };
         shadow.exact &= real == shadow.text || (real.is_some() == shadow.text.is_some() && !alone);
         let (text, written) = insert(shadow.text.as_deref());
         shadow.text = Some(text);
@@ -480,12 +490,16 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(between).filter(|word| !word.is_empty())
 }
 
-/// What a text says, without entries of ours that the user edited and without empty tables.
+/// What a text says, without entries of ours that the user edited and without empty tables, which in
+/// YAML may be nothing at all.
 fn meaning(format: Format, text: Option<&str>, shadow: &Shadow) -> Value {
     fn prune(value: &mut Value) {
         if let Value::Object(map) = value {
             map.values_mut().for_each(prune);
-            map.retain(|_, value| value.as_object().is_none_or(|map| !map.is_empty()));
+            map.retain(|_, value| match value {
+                Value::Object(map) => !map.is_empty(),
+                other => !other.is_null(),
+            });
         }
     }
     let mut value = edit::read(format, text.unwrap_or_default()).unwrap();
