@@ -13,5 +13,6 @@ mod apply;
 mod convergence;
 #[cfg(target_os = "linux")]
 mod crashes;
+mod hazards;
 mod plan;
 mod world;

@@ -15,7 +15,7 @@ use super::{
     delimited::{Comments, Delimited, Layout, WhenEmpty},
     error::spot,
     intent::Step,
-    lines::{Splices, indent, newline, past_newline, starts_line},
+    lines::{Splices, indent, lone_return, newline, past_newline, starts_line},
 };
 
 /// Lists of plain values stay on one line up to this many characters.
@@ -35,12 +35,12 @@ pub(super) fn locate(text: &str, keys: &[String]) -> Option<Range<usize>> {
 }
 
 pub(super) fn splice(text: &str, step: &Step) -> Result<String, EditError> {
-    let Some(root) = tree(text)? else { return Ok(fill_blank(text, step)) };
     if let Some(place) = odd_space(text) {
         let what = "there is white space in it that JSON does not know";
         let at = step.at().clone();
         return Err(EditError::Unsupported { at, what, spot: spot(text, place) });
     }
+    let Some(root) = tree(text)? else { return Ok(fill_blank(text, step)) };
     let style = Style::of(text, &root);
     let keys = step.at().keys();
     let (node, depth) = find(&root, keys);
@@ -201,14 +201,15 @@ const OPTIONS: ParseOptions = ParseOptions {
 /// from it again.
 fn odd_space(text: &str) -> Option<Range<usize>> {
     let is_odd = |c: char| c.is_whitespace() && !matches!(c, ' ' | '\t' | '\r' | '\n');
+    let odd_in = |text: &str| lone_return(text).or(text.find(is_odd).map(|at| at..at + 1));
     // It is looked for in earnest only if there is any at all.
-    text.find(is_odd)?;
+    odd_in(text)?;
     let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
     let tokens = parse_to_ast(text, &collect, &OPTIONS).ok()?.tokens?;
     let starts = tokens.iter().map(|token| token.range.start).chain([text.len()]);
     let ends = [0].into_iter().chain(tokens.iter().map(|token| token.range.end));
     let mut gaps = ends.zip(starts).filter_map(|(end, start)| Some((end, text.get(end..start)?)));
-    gaps.find_map(|(at, gap)| gap.find(is_odd).map(|odd| at + odd..at + odd + 1))
+    gaps.find_map(|(at, gap)| odd_in(gap).map(|odd| at + odd.start..at + odd.end))
 }
 
 fn tree(text: &str) -> Result<Option<ast::Value<'_>>, EditError> {

@@ -10,8 +10,8 @@ use super::{
     error::spot,
     intent::Step,
     lines::{
-        Splices, indent, line_end, line_start, new_last_line, newline, past_blanks, remove_lines,
-        starts_line,
+        Splices, indent, line_end, line_start, lone_return, new_last_line, newline, past_blanks,
+        remove_lines, starts_line,
     },
 };
 use render::Looks;
@@ -92,6 +92,7 @@ pub(super) fn splice(text: &str, step: &Step) -> Result<String, EditError> {
     };
     let looks = Looks { unit: unit(text, &root), newline: newline(text) };
     let edit = Editor { text, at, looks };
+    // It ends a line for YAML, and for nobody else.
     if let Some(place) = lone_return(text) {
         return Err(edit.unsupported("a line ends with a carriage return alone", place));
     }
@@ -107,12 +108,6 @@ pub(super) fn splice(text: &str, step: &Step) -> Result<String, EditError> {
         Step::Push { value, .. } => edit.push(found.node, value),
         Step::Pull { index, .. } => edit.pull(&found, *index),
     }
-}
-
-/// A carriage return that ends a line for YAML, and for nobody else.
-fn lone_return(text: &str) -> Option<Range<usize>> {
-    let mut returns = text.match_indices('\r').map(|(at, _)| at);
-    returns.find(|at| !text[at + 1..].starts_with('\n')).map(|at| at..at + 1)
 }
 
 fn add_to_blank(text: &str, keys: &[String], value: &Value) -> String {
