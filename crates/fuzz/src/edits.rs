@@ -67,8 +67,8 @@ fn parse_path(document: &Value, path: &str) -> KeyPath {
     for word in path.split('/').filter(|word| !word.is_empty()).take(MAX_DEPTH) {
         let index = word.strip_prefix('@').and_then(|index| index.parse::<usize>().ok());
         let table = reached.and_then(Value::as_object);
-        let keys = table.into_iter().flat_map(Map::keys);
-        let key = index.and_then(|index| keys.cloned().nth(index)).unwrap_or(word.to_owned());
+        let mut keys = table.into_iter().flat_map(Map::keys);
+        let key = index.and_then(|index| keys.nth(index)).map_or(word, String::as_str).to_owned();
         reached = table.and_then(|table| table.get(&key));
         at = at.join(key);
     }
