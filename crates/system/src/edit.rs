@@ -221,7 +221,13 @@ pub fn apply(format: Format, text: &str, edits: &[Edit]) -> Result<String, EditE
     for edit in edits {
         let steps = intent::steps(format, &value, edit, &edited)?;
         for step in &steps {
-            edited = splice(format, &edited, step)?;
+            // The text could be read before, so this is about what the steps made of it.
+            edited = splice(format, &edited, step).map_err(|error| match error {
+                EditError::Unparsable { .. } | EditError::DuplicateKey { .. } => {
+                    EditError::Mismatch { format }
+                }
+                refused => refused,
+            })?;
         }
         if !steps.is_empty() {
             touched = true;

@@ -82,6 +82,11 @@ pub(super) fn locate(text: &str, keys: &[String]) -> Option<Range<usize>> {
 pub(super) fn splice(text: &str, step: &Step) -> Result<String, EditError> {
     let at = step.at();
     let keys = at.keys();
+    // It ends a line for YAML, and for nobody else.
+    if let Some(place) = lone_return(text) {
+        let (at, what) = (at.clone(), "a line ends with a carriage return alone");
+        return Err(EditError::Unsupported { at, what, spot: spot(text, place) });
+    }
     // `---` alone is an empty scalar.
     let is_empty = |root: &Node| root.span.is_empty() || text[root.span.clone()].trim() == "---";
     let Some(root) = parsed(text)?.filter(|root| !is_empty(root)) else {
@@ -92,10 +97,6 @@ pub(super) fn splice(text: &str, step: &Step) -> Result<String, EditError> {
     };
     let looks = Looks { unit: unit(text, &root), newline: newline(text) };
     let edit = Editor { text, at, looks };
-    // It ends a line for YAML, and for nobody else.
-    if let Some(place) = lone_return(text) {
-        return Err(edit.unsupported("a line ends with a carriage return alone", place));
-    }
     let found = find(&root, keys);
     match step {
         Step::Put { value, .. } if found.depth == keys.len() => edit.replace(&found, value),
