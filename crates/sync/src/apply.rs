@@ -7,7 +7,7 @@ use agents_system::{
     atomic, edit,
     explain::{ErrorKind, Explain},
     finding::{Finding, Place},
-    foreign::{ForeignError, ForeignFile, backup, remove_unfinished},
+    foreign::{ForeignError, ForeignFile, backup, remove_unfinished, renew_backup},
     ledger::{Ledger, LedgerError, Part, Property},
     lock::{Lock, LockError},
     progress::Progress,
@@ -17,6 +17,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::{
     desired::{Desired, digest_of},
     facts::{Facts, File, IGNORE_ALL, IGNORE_FILE, Marked, Slot},
+    originals::{self, Touch},
     plan::{Action, Change, Edited, Plan},
 };
 
@@ -94,7 +95,10 @@ pub fn preview(
 ) -> Result<Plan, LedgerError> {
     let mut ledger = Ledger::load(&places.ledger)?;
     ledger.resolve(came_true);
-    Ok(Plan::new(desired, &Facts::look(desired, &ledger), &ledger, workspace, edited))
+    let facts = Facts::look(desired, &ledger);
+    let mut plan = Plan::new(desired, &facts, &ledger, workspace, edited);
+    originals::restore(&mut plan, &ledger, &places.backups);
+    Ok(plan)
 }
 
 /// Makes the desired state true for a workspace.
@@ -108,7 +112,8 @@ pub fn sync(
     let _lock = Lock::acquire(&places.lock, PATIENCE, progress)?;
     let ledger = recover(places)?;
     let facts = Facts::look(desired, &ledger);
-    let plan = Plan::new(desired, &facts, &ledger, workspace, edited);
+    let mut plan = Plan::new(desired, &facts, &ledger, workspace, edited);
+    originals::restore(&mut plan, &ledger, &places.backups);
     carry_out(places, plan, &ledger)
 }
 
@@ -126,7 +131,8 @@ pub fn uninstall(
     let mut done = Vec::new();
     for workspace in &workspaces {
         let facts = Facts::look(&nothing, &ledger);
-        let plan = Plan::new(&nothing, &facts, &ledger, workspace, edited);
+        let mut plan = Plan::new(&nothing, &facts, &ledger, workspace, edited);
+        originals::restore(&mut plan, &ledger, &places.backups);
         let applied = carry_out(places, plan, &ledger)?;
         ledger = applied.plan.owned.clone();
         done.push(applied);
@@ -195,19 +201,23 @@ fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied
         announced.entries.extend(plan.adopted.iter().cloned());
         announced.intended = Some(intended);
         announced.directories.clone_from(&plan.owned.directories);
+        originals::note(&mut plan, before, &mut announced);
         announced.save(&places.ledger)?;
     }
     let mut failed = Vec::new();
     for at in 0..plan.changes.len() {
         let (place, done) = match &plan.changes[at] {
             Change::Skill { slot, tree, .. } => (slot.clone(), write_skill(slot, tree.as_deref())),
-            Change::File { file, before, after, .. } => {
-                (file.clone(), write_file(places, file, before.as_deref(), after.as_deref()))
+            Change::File { file, before: now, after, .. } => {
+                let touch = Touch::of(file, now.as_deref(), before);
+                let done = write_file(places, file, touch, now.as_deref(), after.as_deref());
+                (file.clone(), done)
             }
         };
         if let Err(finding) = done {
             failed.push(finding.at(Place::file(place.clone())));
             plan.keep_ownership_of(&place, before);
+            originals::keep(&mut plan, &place, before);
         }
     }
     if !plan.changes.is_empty() {
@@ -246,6 +256,7 @@ fn remove_empty(directories: &mut BTreeSet<Utf8PathBuf>) {
 fn write_file(
     places: &Places,
     file: &Utf8Path,
+    touch: Touch,
     before: Option<&str>,
     after: Option<&str>,
 ) -> Result<(), Box<Finding>> {
@@ -258,7 +269,11 @@ fn write_file(
         let finding = Finding::error("not written: it changed while we were at it");
         return Err(Box::new(finding.hint("run `cargo agents sync` again")));
     }
-    backup(&loaded, &places.backups).map_err(|error| failed(&error))?;
+    let kept = match touch {
+        Touch::First => renew_backup(&loaded, &places.backups),
+        Touch::Again => backup(&loaded, &places.backups),
+    };
+    kept.map_err(|error| failed(&error))?;
     match after {
         Some(text) => loaded.replace(text).map(drop).map_err(|error| failed(&error)),
         None => loaded.remove().map(drop).map_err(|error| failed(&error)),

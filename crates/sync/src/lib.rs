@@ -12,6 +12,7 @@
 //! | [`facts`] | what is there now |
 //! | [`plan`] | the changes between the two, as pure data, with a reason for everything that is left alone |
 //! | [`apply`] | the only writer |
+//! | `originals` | giving a file that only we have written its bytes back |
 //!
 //! Three rules decide everything. What the ledger does not list is not ours and is never touched. What the ledger lists
 //! but somebody has edited since is theirs until they say otherwise. And making a plan changes nothing.
@@ -47,6 +48,7 @@
 pub mod apply;
 pub mod desired;
 pub mod facts;
+mod originals;
 pub mod plan;
 
 pub use apply::{Applied, ApplyError, Places, preview, sync, uninstall};

@@ -15,8 +15,8 @@
 //!
 //! What cannot be taken back to the byte: a header `[a]` that had to be written because TOML had only `[a.b]`, and
 //! `a:` of YAML, which becomes `a: {}`. What is refused in YAML: `? explicit` keys, what an anchor or
-//! a merge key shares with another place, an entry below a block scalar that keeps its last blank lines, and
-//! several documents in one file.
+//! a merge key shares with another place, an entry below a block scalar that keeps its last blank lines,
+//! lines that end with a carriage return alone, and several documents in one file.
 //!
 //! ```
 //! use agents_system::edit::{Edit, Format, apply};
@@ -221,7 +221,13 @@ pub fn apply(format: Format, text: &str, edits: &[Edit]) -> Result<String, EditE
     for edit in edits {
         let steps = intent::steps(format, &value, edit, &edited)?;
         for step in &steps {
-            edited = splice(format, &edited, step)?;
+            // The text could be read before, so this is about what the steps made of it.
+            edited = splice(format, &edited, step).map_err(|error| match error {
+                EditError::Unparsable { .. } | EditError::DuplicateKey { .. } => {
+                    EditError::Mismatch { format }
+                }
+                refused => refused,
+            })?;
         }
         if !steps.is_empty() {
             touched = true;

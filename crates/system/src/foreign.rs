@@ -211,14 +211,38 @@ pub fn backup(file: &ForeignFile, backups: &Utf8Path) -> Result<Utf8PathBuf, For
         Some(found) => (bytes, found.text.as_bytes().to_vec()),
         None => (absent, format!("{}\n", file.path).into_bytes()),
     };
-    fs_err::create_dir_all(backups).map_err(ForeignError::io("create", backups))?;
-    let new = write_beside(backups, ".writing-", &content, None);
-    let new = new.map_err(ForeignError::io("write", &kept))?;
-    match new.persist_noclobber(&kept) {
+    match write_backup(&kept, &content, backups)?.persist_noclobber(&kept) {
         Ok(_) => Ok(kept),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(kept),
         Err(error) => Err(ForeignError::io("create", &kept)(error.error)),
     }
+}
+
+/// Keeps `file` as it is now in the directory `backups`, in the place of what was kept for its path. For a file that was
+/// given back and is about to be touched again.
+pub fn renew_backup(file: &ForeignFile, backups: &Utf8Path) -> Result<Utf8PathBuf, ForeignError> {
+    let (bytes, absent) = backup_paths(&file.path, backups);
+    let (kept, content, stale) = match &file.found {
+        Some(found) => (bytes, found.text.as_bytes().to_vec(), absent),
+        None => (absent, format!("{}\n", file.path).into_bytes(), bytes),
+    };
+    let new = write_backup(&kept, &content, backups)?;
+    new.persist(&kept).map_err(|error| ForeignError::io("create", &kept)(error.error))?;
+    match fs_err::remove_file(&stale) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(ForeignError::io("delete", &stale)(error))
+        }
+        _ => Ok(kept),
+    }
+}
+
+fn write_backup(
+    kept: &Utf8Path,
+    content: &[u8],
+    backups: &Utf8Path,
+) -> Result<NamedTempFile, ForeignError> {
+    fs_err::create_dir_all(backups).map_err(ForeignError::io("create", backups))?;
+    write_beside(backups, ".writing-", content, None).map_err(ForeignError::io("write", kept))
 }
 
 /// Removes what a killed [`ForeignFile::replace`] left beside the file. Nobody may be replacing it meanwhile.

@@ -4,7 +4,10 @@
 //! *intended*; when it is written, that becomes an entry. A crash in between leaves an intention, and the disk then
 //! says whether it came true.
 
-use std::{collections::BTreeSet, io};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
@@ -27,6 +30,10 @@ pub struct Ledger {
     /// Directories that were not there before and hold what is ours; they go when they are empty again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub directories: BTreeSet<Utf8PathBuf>,
+    /// For files in which we own something and that nobody else has written since: the hash of what we left there, and
+    /// while we write also of what was there before.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left: BTreeMap<Utf8PathBuf, BTreeSet<String>>,
     /// While somebody writes: what is about to become entries. Whoever finds it later knows that the writer was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intended: Option<Vec<Entry>>,
@@ -191,7 +198,13 @@ impl Explain for LedgerError {
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self { version: VERSION, entries: Vec::new(), directories: BTreeSet::new(), intended: None }
+        Self {
+            version: VERSION,
+            entries: Vec::new(),
+            directories: BTreeSet::new(),
+            left: BTreeMap::new(),
+            intended: None,
+        }
     }
 }
 
@@ -246,6 +259,12 @@ impl Ledger {
         })
     }
 
+    /// Whether anything in this file is ours.
+    #[must_use]
+    pub fn owns_in(&self, file: &Utf8Path) -> bool {
+        self.file(file).is_some() || self.parts().any(|(_, part)| part.file == file)
+    }
+
     /// Puts an entry in the place of whatever was recorded for the same property.
     pub fn record(&mut self, entry: Entry) {
         let at = self.entries.iter().position(|known| known.property.is_at(&entry.property));
@@ -296,6 +315,18 @@ impl Property {
 }
 
 impl Part {
+    /// Whether something stands in its place, whatever became of it.
+    #[must_use]
+    pub fn stands_in(&self, document: &Value) -> bool {
+        let Some(now) = Self::find(&self.at, document) else { return false };
+        match &self.share {
+            Share::Key | Share::Scaffold => true,
+            Share::Item { mark } => {
+                now.as_array().is_some_and(|list| list.iter().any(|item| mentions(item, mark)))
+            }
+        }
+    }
+
     /// What is at its key.
     #[must_use]
     pub fn find<'v>(at: &KeyPath, document: &'v Value) -> Option<&'v Value> {
@@ -321,6 +352,17 @@ impl Part {
             _ => true,
         };
         self.file == file && self.at == *at && same_item
+    }
+}
+
+/// Whether one of the texts in a value has `mark` in it.
+#[must_use]
+pub fn mentions(value: &Value, mark: &str) -> bool {
+    match value {
+        Value::String(text) => text.contains(mark),
+        Value::Array(items) => items.iter().any(|item| mentions(item, mark)),
+        Value::Object(map) => map.values().any(|item| mentions(item, mark)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -38,6 +38,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-agent",
         ],
     ),
+    ("agents-fuzz", &["agents-system", "agents-workspace", "agents-plugin", "agents-host"]),
     ("agents-testkit", &[]),
     // Suites stand outside the house; they use the program as everybody does.
     ("hosts-suite", &["agents-system", "agents-testkit"]),

@@ -69,6 +69,8 @@ mod wanted;
 pub use cargo::{Cargo, Network};
 pub use error::{CargoError, Reason, SourceError, WorkspaceError};
 pub use find::{Glance, Workspaces};
+#[doc(hidden)]
+pub use lockfile::{LockedPackage, locked_packages};
 pub use metadata::{Details, PackageDetails};
 pub use name::CrateName;
 pub use package::{Member, Package, PackageSource, Workspace};

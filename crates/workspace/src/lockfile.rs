@@ -9,9 +9,6 @@ use std::collections::HashMap;
 /// The file's name.
 pub(crate) const LOCK: &str = "Cargo.lock";
 
-/// The newest layout that we know.
-const NEWEST: u32 = 4;
-
 /// A lock file that does not look as cargo writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NotUnderstood;
@@ -45,28 +42,40 @@ enum Section {
     Other,
 }
 
+/// Everything that cargo says about a package.
+const KEYS: [&str; 6] = ["name", "version", "source", "checksum", "dependencies", "replace"];
+
+/// Which of the [`KEYS`] a package has said already: twice is once too often.
+#[derive(Default)]
+struct Keys([bool; KEYS.len()]);
+
+impl Keys {
+    fn add(&mut self, key: &str) -> Result<(), NotUnderstood> {
+        let at = KEYS.iter().position(|known| *known == key).ok_or(NotUnderstood)?;
+        if std::mem::replace(&mut self.0[at], true) { Err(NotUnderstood) } else { Ok(()) }
+    }
+}
+
 impl<'a> Lock<'a> {
     /// Reads layouts 1 to 4.
     pub(crate) fn parse(text: &'a str) -> Result<Self, NotUnderstood> {
         let mut lock = Self::default();
         let mut section = Section::Top;
-        let mut lines = text.lines().map(str::trim_end);
+        let mut seen = Keys::default();
+        let mut lines = text.lines().map(|line| line.trim_end_matches([' ', '\t']));
         while let Some(line) = lines.next() {
-            if line.is_empty() || line.starts_with('#') {
+            if line.is_empty() || (line.starts_with('#') && is_printable(line)) {
                 continue;
             }
             if line.starts_with('[') {
                 section = lock.open(line)?;
+                seen = Keys::default();
                 continue;
             }
             let (key, value) = line.split_once(" = ").ok_or(NotUnderstood)?;
             let package = match section {
-                Section::Top if key == "version" => {
-                    let version: u32 = value.parse().map_err(|_| NotUnderstood)?;
-                    if version > NEWEST {
-                        return Err(NotUnderstood);
-                    }
-                    lock.version = version;
+                Section::Top if key == "version" && lock.version == 0 => {
+                    lock.version = layout(value)?;
                     continue;
                 }
                 Section::Top => return Err(NotUnderstood),
@@ -75,26 +84,34 @@ impl<'a> Lock<'a> {
                 Section::Unused => lock.unused.last_mut(),
             };
             let package = package.ok_or(NotUnderstood)?;
-            match key {
-                "name" => package.name = quoted(value)?,
-                "version" => package.version = quoted(value)?,
-                "source" => package.source = Some(quoted(value)?),
-                "replace" => package.replaced = true,
-                "dependencies" if value == "[" => loop {
-                    match lines.next().ok_or(NotUnderstood)?.trim() {
+            seen.add(key)?;
+            match (key, value) {
+                ("name", name) => package.name = quoted(name)?,
+                ("version", version) => package.version = quoted(version)?,
+                ("source", source) => package.source = Some(quoted(source)?),
+                ("replace", other) => package.replaced = quoted(other).map(|_| true)?,
+                ("dependencies", "[") => loop {
+                    match lines.next().ok_or(NotUnderstood)?.trim_start_matches(' ') {
                         "]" => break,
-                        item => package.edges.push(quoted(item.trim_end_matches(','))?),
+                        item => {
+                            let item = item.strip_suffix(',').ok_or(NotUnderstood)?;
+                            package.edges.push(quoted(item)?);
+                        }
                     }
                 },
-                "dependencies" => {
-                    let inner = value.strip_prefix('[').and_then(|v| v.strip_suffix(']'));
-                    for item in inner.ok_or(NotUnderstood)?.split(',') {
-                        if !item.trim().is_empty() {
-                            package.edges.push(quoted(item.trim())?);
+                ("dependencies", list) => {
+                    let inner = list.strip_prefix('[').and_then(|list| list.strip_suffix(']'));
+                    let inner = inner.ok_or(NotUnderstood)?.trim_matches(' ');
+                    let inner = inner.strip_suffix(',').unwrap_or(inner);
+                    if !inner.is_empty() {
+                        for item in inner.split(',') {
+                            package.edges.push(quoted(item.trim_matches(' '))?);
                         }
                     }
                 }
-                _ => {}
+                (_, value) => {
+                    quoted(value)?;
+                }
             }
         }
         let complete = |p: &Locked<'_>| !p.name.is_empty() && !p.version.is_empty();
@@ -198,7 +215,57 @@ fn unescaped(text: &str) -> String {
 
 fn quoted(value: &str) -> Result<&str, NotUnderstood> {
     let inner = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
-    inner.filter(|inner| !inner.contains(['"', '\\'])).ok_or(NotUnderstood)
+    inner.filter(|inner| !inner.contains(['"', '\\']) && is_printable(inner)).ok_or(NotUnderstood)
+}
+
+/// A layout that we know.
+fn layout(value: &str) -> Result<u32, NotUnderstood> {
+    match value {
+        "1" => Ok(1),
+        "2" => Ok(2),
+        "3" => Ok(3),
+        "4" => Ok(4),
+        _ => Err(NotUnderstood),
+    }
+}
+
+/// Without the characters that TOML refuses.
+fn is_printable(text: &str) -> bool {
+    text.bytes().all(|byte| byte == b'\t' || !byte.is_ascii_control())
+}
+
+/// A package as a lock file lists it, for the fuzzer, which compares us with a TOML parser.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct LockedPackage<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its version.
+    pub version: &'a str,
+    /// Its source; `None` for a directory.
+    pub source: Option<&'a str>,
+    /// What it depends on.
+    pub edges: Vec<&'a str>,
+}
+
+/// The packages of a lock file; `None` if it is not understood.
+#[doc(hidden)]
+#[must_use]
+pub fn locked_packages(text: &str) -> Option<Vec<LockedPackage<'_>>> {
+    let lock = Lock::parse(text).ok()?;
+    let index = lock.index();
+    for package in &lock.packages {
+        // Which of them an edge means may be unclear; asking must not hurt.
+        let _ = index.edges(package);
+        let _ = package.source.map(|source| lock.plain_source(source));
+    }
+    let packages = lock.packages.iter().map(|package| LockedPackage {
+        name: package.name,
+        version: package.version,
+        source: package.source,
+        edges: package.edges.clone(),
+    });
+    Some(packages.collect())
 }
 
 #[cfg(test)]

@@ -8,14 +8,15 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::world::{Run, World};
 
 /// A world with two hosts and a plugin for `serde` that brings a skill and an MCP server.
-struct Synced {
-    world: World,
+pub(crate) struct Synced {
+    pub(crate) world: World,
 }
 
-const SKILL: &str = "---\nname: serde-derive\ndescription: Use when deriving\n---\nDerive.\n";
+pub(crate) const SKILL: &str =
+    "---\nname: serde-derive\ndescription: Use when deriving\n---\nDerive.\n";
 
 impl Synced {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let world = World::new();
         world.config("# mine\nhosts = [\"claude\", \"codex\"]\nhook-scope = \"project\"\n\n[defaults]\nsymposium-recommendations = false\n");
         let synced = Self { world };
@@ -24,7 +25,7 @@ impl Synced {
         synced
     }
 
-    fn plugin(&self, gate: &str) {
+    pub(crate) fn plugin(&self, gate: &str) {
         self.world.plugin(
             "serde",
             &format!(
@@ -33,43 +34,54 @@ impl Synced {
         );
     }
 
-    fn skill(&self, text: &str) {
+    pub(crate) fn skill(&self, text: &str) {
         let file = self.world.home().join("plugins/serde/skills/serde-derive/SKILL.md");
         scratch::write(&file, text);
     }
 
-    fn user(&self) -> Utf8PathBuf {
+    pub(crate) fn user(&self) -> Utf8PathBuf {
         self.world.sample.scratch().path("user")
     }
 
-    fn root(&self) -> Utf8PathBuf {
+    pub(crate) fn root(&self) -> Utf8PathBuf {
         self.world.sample.root()
     }
 
-    fn run(&self, args: &[&str]) -> Run {
-        let mut command = self.world.command(args);
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
+        self.run_in(&self.root(), args, &[])
+    }
+
+    /// Runs somewhere, with variables that move the homes of hosts.
+    pub(crate) fn run_in(
+        &self,
+        dir: &Utf8Path,
+        args: &[&str],
+        variables: &[(&str, &Utf8Path)],
+    ) -> Run {
+        let mut command = self.world.command_in(dir, args);
         std::fs::create_dir_all(self.user()).unwrap();
         command.env("HOME", self.user());
         for variable in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "COPILOT_HOME"] {
             command.env_remove(variable);
         }
+        command.envs(variables.iter().copied());
         Run::from(command.output().unwrap())
     }
 
-    fn ok(&self, args: &[&str]) -> String {
+    pub(crate) fn ok(&self, args: &[&str]) -> String {
         let run = self.run(args);
         assert_eq!(run.code, Some(0), "{args:?}: {run:?}");
         run.stdout
     }
 
-    fn read(&self, relative: &str) -> String {
+    pub(crate) fn read(&self, relative: &str) -> String {
         std::fs::read_to_string(self.root().join(relative))
             .unwrap_or_else(|error| panic!("{relative}: {error}"))
     }
 }
 
 /// Every file below a directory with its bytes, without what belongs to cargo and git.
-fn tree(dir: &Utf8Path) -> BTreeMap<Utf8PathBuf, Vec<u8>> {
+pub(crate) fn tree(dir: &Utf8Path) -> BTreeMap<Utf8PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut waiting = vec![dir.to_owned()];
     while let Some(next) = waiting.pop() {

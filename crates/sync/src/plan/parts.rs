@@ -7,7 +7,7 @@ use agents_host::HostId;
 use agents_system::{
     edit::{self, Edit, Format, KeyPath},
     finding::{Finding, Place, Severity},
-    ledger::{Entry, Ledger, Part, Property, Share, What},
+    ledger::{Entry, Ledger, Part, Property, Share, What, mentions},
 };
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
@@ -230,16 +230,6 @@ fn look<'v>(
         Now::Ours
     } else {
         candidates.first().map_or(Now::Nothing, |first| Now::Other(first))
-    }
-}
-
-/// Whether one of the texts in a value has `mark` in it.
-fn mentions(value: &Value, mark: &str) -> bool {
-    match value {
-        Value::String(text) => text.contains(mark),
-        Value::Array(items) => items.iter().any(|item| mentions(item, mark)),
-        Value::Object(map) => map.values().any(|item| mentions(item, mark)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

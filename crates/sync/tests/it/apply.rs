@@ -31,6 +31,58 @@ fn uninstall_ends_when_a_file_cannot_be_understood_and_finishes_when_it_was_mend
 }
 
 #[test]
+fn a_file_that_only_we_wrote_gets_its_very_bytes_back() {
+    for (file, at, original) in [
+        ("a.json", ["servers", "demo"], ""),
+        ("a.json", ["servers", "demo"], " \n\n"),
+        ("a.json", ["servers", "demo"], "\u{feff}"),
+        ("a.json", ["servers", "demo"], "// nothing yet\n"),
+        ("a.yaml", ["extensions", "demo"], "extensions:   # none yet\n"),
+        ("a.yaml", ["extensions", "demo"], "extensions: ~\n"),
+    ] {
+        let scratch = Scratch::new();
+        let world = World::at(scratch.root());
+        world.write(file, original);
+        let mut desired = Desired::default();
+        // Twice: what is given back may be taken again, and is another original then.
+        for change in ["", "\n"] {
+            let original = format!("{original}{change}");
+            world.write(file, &original);
+            desired.parts = vec![server(&world.path(file), &at, json!({ "command": "one" }))];
+            world.sync(&desired);
+            desired.parts[0].value = json!({ "command": "two" });
+            desired.parts.push(server(&world.path(file), &[at[0], "more"], json!({})));
+            world.sync(&desired);
+            assert_ne!(world.read(file).as_deref(), Some(original.as_str()));
+            world.uninstall();
+            assert_eq!(world.read(file).as_deref(), Some(original.as_str()), "{file}");
+            assert!(world.ledger().left.is_empty());
+        }
+    }
+}
+
+#[test]
+fn what_somebody_else_wrote_meanwhile_is_never_taken_back_with_ours() {
+    let scratch = Scratch::new();
+    let world = World::at(scratch.root());
+    world.write("a.json", "");
+    let desired = Desired {
+        parts: vec![server(&world.path("a.json"), &["servers", "demo"], json!(1))],
+        ..Desired::default()
+    };
+    world.sync(&desired);
+    let theirs = world.read("a.json").unwrap().replacen('{', "{ \"theirs\": true,", 1);
+    world.write("a.json", &theirs);
+    world.uninstall();
+    assert!(world.read("a.json").unwrap().contains("\"theirs\": true"));
+    // And when they take it away again themselves, what they leave is theirs as well.
+    world.write("a.json", "{ }");
+    world.sync(&desired);
+    world.uninstall();
+    assert_eq!(world.read("a.json").as_deref(), Some("{ }"));
+}
+
+#[test]
 fn an_edit_between_a_crash_and_the_next_sync_is_kept() {
     let scratch = Scratch::new();
     let world = World::at(scratch.root());

@@ -213,7 +213,7 @@ impl History {
             match format {
                 Format::Json => {
                     let written = format!("/* note {number} */");
-                    let text = if text.is_empty() { "{\n}\n" } else { text };
+                    let text = if text.trim().is_empty() { "{\n}\n" } else { text };
                     let entry = format!("{{\n  \"user_{number}\": 1, {written}");
                     (text.replacen('{', &entry, 1), written)
                 }
@@ -231,7 +231,13 @@ impl History {
         let shadow = &mut self.shadows[file];
         // What is ours may be all there is; then the form of what is left is not only the user's.
         let user = edit::read(format, shadow.text.as_deref().unwrap_or_default()).unwrap();
-        let alone = format == Format::Json && user == json!({});
+        let is_null = |at: &str| user.pointer(at).is_some_and(Value::is_null);
+        let alone = match format {
+            Format::Json => user == json!({}),
+            Format::Toml => false,
+            // `extensions:` without anything.
+            Format::Yaml => is_null("/extensions") || is_null("/mcp/servers"),
+        };
         shadow.exact &= real == shadow.text || (real.is_some() == shadow.text.is_some() && !alone);
         let (text, written) = insert(shadow.text.as_deref());
         shadow.text = Some(text);
@@ -450,7 +456,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(between).filter(|word| !word.is_empty())
 }
 
-/// What a text says, without entries of ours that the user edited and without empty tables and lists.
+/// What a text says, without entries of ours that the user edited and without empty tables and lists, which in
+/// YAML may be nothing at all.
 fn meaning(format: Format, text: Option<&str>, shadow: &Shadow) -> Value {
     fn prune(value: &mut Value) {
         if let Value::Object(map) = value {
@@ -458,7 +465,7 @@ fn meaning(format: Format, text: Option<&str>, shadow: &Shadow) -> Value {
             map.retain(|_, value| match value {
                 Value::Object(map) => !map.is_empty(),
                 Value::Array(items) => !items.is_empty(),
-                _ => true,
+                other => !other.is_null(),
             });
         }
     }

@@ -41,6 +41,8 @@ pub(crate) fn originals(format: Format) -> &'static [Option<&'static str>] {
             Some("{\"model\":\"m\",\"list\":[1,2]}"),
             Some("{}"),
             Some("{\n}\n"),
+            Some(""),
+            Some(" \n\n"),
             Some("{\"mcpServers\": {}, \"a\": {\n} }\n"),
             Some(
                 "{\n  \"hooks\": {\n    \"Pre\": [\n      // first\n      { \"command\": \"own\" }\n    ],\n    \"Post\": []\n  }\n}\n",
@@ -58,6 +60,7 @@ pub(crate) fn originals(format: Format) -> &'static [Option<&'static str>] {
             Some(""),
             Some("mcp_servers = { own = { command = \"x\" } }\n"),
             Some("mcp_servers.own.command = \"x\" # mine\n[tools]\n"),
+            Some("[mcp_servers.own.tools] # mine\nweb = true\n"),
             Some("[mcp_servers]\n# servers go here\n\n[[rules]]\nname = \"a\"\n"),
         ],
         Format::Yaml => &[
@@ -67,6 +70,7 @@ pub(crate) fn originals(format: Format) -> &'static [Option<&'static str>] {
             Some(""),
             Some("# nothing yet\n"),
             Some("extensions: {}\nmcp: # none\n  servers: {}\n"),
+            Some("extensions:\nmcp:\n  servers: # none\n"),
             Some("mcp:\n    servers: {own: {cmd: x}}\nmodel: m"),
             Some("text: |\n  block\n\n  more\nother: 'x' # end\n"),
         ],

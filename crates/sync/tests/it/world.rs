@@ -59,6 +59,12 @@ impl World {
         agents_sync::sync(&self.places(), desired, &self.workspace(), edited, &progress).unwrap()
     }
 
+    /// For another workspace.
+    pub(crate) fn sync_for(&self, workspace: &Utf8Path, desired: &Desired) -> Applied {
+        let (places, progress) = (self.places(), Progress::silent());
+        agents_sync::sync(&places, desired, workspace, Edited::Keep, &progress).unwrap()
+    }
+
     pub(crate) fn uninstall(&self) -> Vec<Applied> {
         agents_sync::uninstall(&self.places(), Edited::Keep, &Progress::silent()).unwrap()
     }

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, ops::Range};
 
 use jsonc_parser::{
-    CollectOptions, ParseOptions,
+    CollectOptions, CommentCollectionStrategy, ParseOptions,
     ast::{self, ObjectProp},
     common::Ranged as _,
     parse_to_ast,
@@ -15,7 +15,7 @@ use super::{
     delimited::{Comments, Delimited, Layout, WhenEmpty},
     error::spot,
     intent::Step,
-    lines::{Splices, indent, newline, past_newline, starts_line},
+    lines::{Splices, indent, lone_return, newline, past_newline, starts_line},
 };
 
 /// Lists of plain values stay on one line up to this many characters.
@@ -35,6 +35,11 @@ pub(super) fn locate(text: &str, keys: &[String]) -> Option<Range<usize>> {
 }
 
 pub(super) fn splice(text: &str, step: &Step) -> Result<String, EditError> {
+    if let Some(place) = odd_space(text) {
+        let what = "there is white space in it that JSON does not know";
+        let at = step.at().clone();
+        return Err(EditError::Unsupported { at, what, spot: spot(text, place) });
+    }
     let Some(root) = tree(text)? else { return Ok(fill_blank(text, step)) };
     let style = Style::of(text, &root);
     let keys = step.at().keys();
@@ -67,7 +72,7 @@ pub(super) fn splice(text: &str, step: &Step) -> Result<String, EditError> {
     })
 }
 
-/// A blank text gets an object in front of what white space it has.
+/// A blank text gets an object in front of what white space and comments it has.
 fn fill_blank(text: &str, step: &Step) -> String {
     let (Step::Put { value, .. }, nl) = (step, newline(text)) else { return text.to_owned() };
     let keys = step.at().keys();
@@ -81,9 +86,9 @@ fn fill_blank(text: &str, step: &Step) -> String {
 
 /// Takes back [`fill_blank`].
 fn unfill(text: &str, root: Range<usize>) -> String {
-    let rest = past_newline(text, root.end);
-    let blank = text[..root.start].is_empty() && text[rest..].trim().is_empty();
-    if blank { text[rest..].to_owned() } else { text.to_owned() }
+    let rest = &text[past_newline(text, root.end)..];
+    let is_filled = root.start == 0 && matches!(tree(rest), Ok(None));
+    if is_filled { rest.to_owned() } else { text.to_owned() }
 }
 
 fn push(
@@ -179,20 +184,36 @@ impl Style {
     }
 }
 
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// White space between the tokens that only some parsers take for such. What is added beside it could not be told
+/// from it again.
+fn odd_space(text: &str) -> Option<Range<usize>> {
+    let is_odd = |c: char| c.is_whitespace() && !matches!(c, ' ' | '\t' | '\r' | '\n');
+    let odd_in = |text: &str| lone_return(text).or(text.find(is_odd).map(|at| at..at + 1));
+    // It is looked for in earnest only if there is any at all.
+    odd_in(text)?;
+    let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
+    let tokens = parse_to_ast(text, &collect, &OPTIONS).ok()?.tokens?;
+    let starts = tokens.iter().map(|token| token.range.start).chain([text.len()]);
+    let ends = [0].into_iter().chain(tokens.iter().map(|token| token.range.end));
+    let mut gaps = ends.zip(starts).filter_map(|(end, start)| Some((end, text.get(end..start)?)));
+    gaps.find_map(|(at, gap)| odd_in(gap).map(|odd| at + odd.start..at + odd.end))
+}
+
 fn tree(text: &str) -> Result<Option<ast::Value<'_>>, EditError> {
-    let options = ParseOptions {
-        allow_comments: true,
-        allow_loose_object_property_names: false,
-        allow_trailing_commas: true,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    };
-    match parse_to_ast(text, &CollectOptions::default(), &options) {
+    match parse_to_ast(text, &CollectOptions::default(), &OPTIONS) {
         Ok(result) => Ok(result.value),
         Err(error) => {
             let span = error.range().start..error.range().end;

@@ -10,6 +10,17 @@ pub(super) fn newline(text: &str) -> &'static str {
     }
 }
 
+/// The line ending to write at `at`: what stands before it must not become a part of it.
+pub(super) fn newline_at(text: &str, at: usize) -> &'static str {
+    if text[..at].ends_with('\r') { "\r\n" } else { newline(text) }
+}
+
+/// The first carriage return that is no part of a line ending.
+pub(super) fn lone_return(text: &str) -> Option<Range<usize>> {
+    let mut returns = text.match_indices('\r').map(|(at, _)| at);
+    returns.find(|at| !text[at + 1..].starts_with('\n')).map(|at| at..at + 1)
+}
+
 /// Where the line of `at` starts.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |at| at + 1)

@@ -18,7 +18,7 @@ use std::ops::Range;
 use super::{
     EditError,
     error::spot,
-    lines::{Splices, before_newline, line_start, newline, past_newline},
+    lines::{Splices, before_newline, line_start, newline, newline_at, past_newline},
     split_bom,
 };
 
@@ -40,7 +40,7 @@ pub fn set_block(text: &str, name: &str, body: &str) -> Result<String, EditError
     }
     let mut splices = Splices::default();
     if let Some(found) = find(text, name)? {
-        if text[found.inner.clone()] == lines {
+        if text[found.inner.clone()].replace("\r\n", "\n") == body.trim_end_matches('\n') {
             return Ok(text.to_owned());
         }
         splices.replace(found.between, format!("{nl}{lines}{nl}"));
@@ -51,7 +51,8 @@ pub fn set_block(text: &str, name: &str, body: &str) -> Result<String, EditError
         splices.insert(text.len(), format!("{block}{nl}"));
     } else {
         // Before the last line ending, if there is one.
-        splices.insert(before_newline(text, text.len()), format!("{nl}{nl}{block}"));
+        let at = before_newline(text, text.len());
+        splices.insert(at, format!("{}{nl}{block}", newline_at(text, at)));
     }
     Ok(splices.apply(text))
 }

@@ -91,12 +91,15 @@ pub(super) fn splice(text: &str, step: &Step) -> Result<String, EditError> {
                 splices.replace(node.span.clone(), render::inline(at, value)?);
                 Ok(splices.apply(text))
             }
-            Found::Value(node, depth) => {
-                let nested = nest(&keys[depth + 1..], value);
-                let value = render::inline(at, &nested)?;
-                let item = format!("{} = {value}", render::key(&keys[depth]));
-                Ok(push(&delimited(text, node), &item))
-            }
+            Found::Value(node, depth) => match dotted_prefix(node, &keys[depth..]) {
+                // It is there, as dotted keys between the brackets.
+                whole if depth + whole == keys.len() => splice(&cut(text, keys), step),
+                shared => {
+                    let (key, rest) = keys[depth..].split_at(shared + 1);
+                    let value = render::inline(at, &nest(rest, value))?;
+                    Ok(push(&delimited(text, node), &format!("{} = {value}", render::keys(key))))
+                }
+            },
             Found::Tables => put_new(&cut(text, keys), at, value),
             Found::Nothing => put_new(text, at, value),
         },
@@ -180,13 +183,13 @@ fn cut(text: &str, keys: &[String]) -> String {
     }
     let mut text = text.to_owned();
     // From the end, so that what comes before keeps its place.
-    for (index, section) in all.iter().enumerate().rev() {
+    for section in all.iter().rev() {
         if section.kind != Kind::Top && section.path.starts_with(keys) {
             text = place::remove_section(&text, section);
             continue;
         }
         let Some(rest) = keys.strip_prefix(section.path.as_slice()) else { continue };
-        if is_in_item(&all[..index], section) {
+        if section.is_in_item {
             continue;
         }
         let mut left = section.entries.len();
@@ -262,10 +265,7 @@ enum Found<'s> {
 
 fn find<'s>(sections: &'s [Section], keys: &[String]) -> Found<'s> {
     let mut is_table = keys.is_empty();
-    for (index, section) in sections.iter().enumerate() {
-        if is_in_item(&sections[..index], section) {
-            continue;
-        }
+    for section in sections.iter().filter(|section| !section.is_in_item) {
         is_table |= section.path.starts_with(keys);
         let Some(rest) = keys.strip_prefix(section.path.as_slice()) else { continue };
         if section.kind == Kind::Item {
@@ -291,13 +291,11 @@ fn find_inline<'s>(node: &'s Node, keys: &[String], depth: usize) -> Found<'s> {
     }
 }
 
-/// Whether the section belongs to an item of a list, where no path leads.
-fn is_in_item(before: &[Section], section: &Section) -> bool {
-    before.iter().any(|item| {
-        item.kind == Kind::Item
-            && section.path.len() > item.path.len()
-            && section.path.starts_with(&item.path)
-    })
+/// How many of the keys some dotted key of an inline table begins with.
+fn dotted_prefix(node: &Node, keys: &[String]) -> usize {
+    let Inner::Table(entries) = &node.inner else { return 0 };
+    let shared = |entry: &Entry| entry.path.iter().zip(keys).take_while(|(a, b)| a == b).count();
+    entries.iter().map(shared).max().unwrap_or(0)
 }
 
 fn nest(keys: &[String], value: &Value) -> Value {

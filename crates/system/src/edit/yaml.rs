@@ -10,8 +10,8 @@ use super::{
     error::spot,
     intent::Step,
     lines::{
-        Splices, indent, line_end, line_start, new_last_line, newline, past_blanks, remove_lines,
-        starts_line,
+        Splices, indent, line_end, line_start, lone_return, new_last_line, newline, past_blanks,
+        remove_lines, starts_line,
     },
 };
 use render::Looks;
@@ -82,6 +82,11 @@ pub(super) fn locate(text: &str, keys: &[String]) -> Option<Range<usize>> {
 pub(super) fn splice(text: &str, step: &Step) -> Result<String, EditError> {
     let at = step.at();
     let keys = at.keys();
+    // It ends a line for YAML, and for nobody else.
+    if let Some(place) = lone_return(text) {
+        let (at, what) = (at.clone(), "a line ends with a carriage return alone");
+        return Err(EditError::Unsupported { at, what, spot: spot(text, place) });
+    }
     // `---` alone is an empty scalar.
     let is_empty = |root: &Node| root.span.is_empty() || text[root.span.clone()].trim() == "---";
     let Some(root) = parsed(text)?.filter(|root| !is_empty(root)) else {

@@ -293,3 +293,20 @@ fn the_original_is_kept_once() {
     assert_eq!(original(&absent, &backups).unwrap(), Some(Original::Absent));
     assert_eq!(fs_err::read_dir(&backups).unwrap().count(), 2);
 }
+
+#[test]
+fn a_renewed_backup_is_the_only_one() {
+    let scratch = Scratch::new();
+    let (path, backups) = (scratch.file("s.json", "one"), scratch.path("backups"));
+    backup(&load(&path), &backups).unwrap();
+    for now in [Some("two"), None, None, Some("three")] {
+        match now {
+            Some(text) => fs_err::write(&path, text).unwrap(),
+            None => drop(fs_err::remove_file(&path)),
+        }
+        renew_backup(&load(&path), &backups).unwrap();
+        let expected = now.map_or(Original::Absent, |text| Original::Bytes(text.into()));
+        assert_eq!(original(&path, &backups).unwrap(), Some(expected));
+        assert_eq!(fs_err::read_dir(&backups).unwrap().count(), 1);
+    }
+}

@@ -97,6 +97,17 @@ fn what_cargo_does_not_write_is_not_understood() {
         "[[package]]\nname = \"x\"\n",
         "[[package]]\nname = 'x'\nversion = \"1.0.0\"\n",
         "[[package]]\nname = \"x\"\nversion = \"1.0.0\"\ndependencies = [\n \"y\",\n",
+        // What a TOML parser refuses or reads in another way.
+        "version = 04\n",
+        "version = 3\nversion = 4\n",
+        "# \u{1}\n",
+        "[[package]]\nname = \"x\"\nversion = \"1.0.0\"\nsource  = [\"y\"]\n",
+        "[[package]]\nname = \"x\"\nversion = \"1.0.0\"\nname = \"y\"\n",
+        "[[package]]\nname = \"x\"\nversion = \"1.0.0\"\nchecksum = 0\n",
+        "[[package]]\nname = \"x\ry\"\nversion = \"1.0.0\"\n",
+        "[[package]]\nname = \"x\"\nversion = \"1.0.0\"\ndependencies = [\n \"y\"\n \"z\",\n]\n",
+        "[[package]]\nname = \"x\"\nversion = \"1.0.0\"\ndependencies = [\n \"y\",,\n]\n",
+        "[[package]]\nname = \"x\"\nversion = \"1.0.0\"\ndependencies = [\"y\",,\"z\"]\n",
     ] {
         assert!(Lock::parse(text).is_err(), "{text}");
     }

@@ -200,6 +200,10 @@ fn unexpected_files_are_refused_with_the_place() {
         ("\n [1]", "2:2: the top of the file is a list, not a table"),
         ("{ \"a\": {}, \"a\": 1 }", "1:12: the key `a` stands there twice"),
         ("{ \"x\": [{ \"y\": 1,\n \"y\": 2 }] }", "2:2: the key `y` stands there twice"),
+        (
+            "{ \"x\": \"\u{a0}\",\u{a0}\"a\": {} }",
+            "1:12: `a.b` cannot be changed in place: there is white space in it that JSON does not know",
+        ),
     ] {
         assert_eq!(refused(J, text, &edit), message);
     }

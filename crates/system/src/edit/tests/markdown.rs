@@ -21,6 +21,9 @@ fn a_block_comes_and_goes() {
         "\u{feff}# A\n",
         "\u{feff}",
         "a\n\n\n",
+        // Ends with a carriage return that is no line ending.
+        "a\r",
+        "a\nb\r",
     ] {
         there_and_back(text);
     }

@@ -194,6 +194,10 @@ fn what_cannot_be_edited_in_place_is_refused() {
             "a:\n  ? b\n  : 1\n",
             "2:5: `a.new` cannot be changed in place: a key does not start its line",
         ),
+        (
+            "a: {}\nb:\r",
+            "2:3: `a.new` cannot be changed in place: a line ends with a carriage return alone",
+        ),
     ] {
         assert_eq!(refused(Y, text, &edit), message);
     }

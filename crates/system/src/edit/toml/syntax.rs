@@ -1,6 +1,6 @@
 //! What stands where in a TOML text: headers, entries and the brackets in their values.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, collections::HashSet, ops::Range};
 
 use toml_parser::{
     Source,
@@ -17,6 +17,8 @@ pub(super) struct Section {
     pub(super) kind: Kind,
     /// With its brackets; empty at the start of the text for the first section.
     pub(super) header: Range<usize>,
+    /// Whether it belongs to an item of a list, where no path leads.
+    pub(super) is_in_item: bool,
     pub(super) entries: Vec<Entry>,
 }
 
@@ -78,7 +80,19 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
             _ => drop(reader.events.next()),
         }
     }
+    mark_items(&mut sections);
     sections
+}
+
+fn mark_items(sections: &mut [Section]) {
+    let mut items: HashSet<Vec<String>> = HashSet::new();
+    for section in sections {
+        let mut above = (1..section.path.len()).map(|length| &section.path[..length]);
+        section.is_in_item = above.any(|path| items.contains(path));
+        if section.kind == Kind::Item {
+            items.insert(section.path.clone());
+        }
+    }
 }
 
 struct Reader<'t> {
@@ -91,7 +105,8 @@ impl Reader<'_> {
         let open = self.events.next()?.span();
         let (path, _) = self.keys();
         let close = self.events.next()?.span();
-        Some(Section { path, kind, header: open.start()..close.end(), entries: Vec::new() })
+        let header = open.start()..close.end();
+        Some(Section { path, kind, header, ..Section::default() })
     }
 
     fn entry(&mut self) -> Option<Entry> {

@@ -1,0 +1,138 @@
+//! Files that are read as a whole.
+
+use agents_host::{Overrides, catalog};
+use agents_plugin::{
+    manifest::{
+        Manner,
+        parse::{Parsed, parse_crate_metadata, parse_manifest},
+    },
+    predicate::{Gate, parse_atoms, parse_predicates},
+    skill::{SkillHeader, parse_own_skill, parse_skill},
+};
+use agents_system::{
+    edit::{Format, read},
+    finding::{Finding, Severity},
+    ledger::Ledger,
+};
+use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::Value;
+
+/// Findings point into the text.
+fn check_findings(findings: &[Finding], text: &str) {
+    for spot in findings.iter().filter_map(|it| it.place.as_ref()?.spot.as_ref()) {
+        assert!(spot.line as usize <= text.split('\n').count(), "{spot:?}");
+        assert!(spot.text.get(spot.part.start as usize..spot.part.end as usize).is_some());
+    }
+}
+
+fn has_error(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.severity == Severity::Error)
+}
+
+/// What is printed can be read again and means the same.
+fn check_gate(gate: &Gate) {
+    let printed = gate.to_string();
+    let again = parse_predicates(&printed).unwrap_or_else(|error| panic!("{error}: {printed:?}"));
+    assert_eq!(Gate::new(Vec::new(), again).to_string(), printed);
+}
+
+/// A skill has a header, or a finding says why not.
+pub fn skill(text: &str) {
+    let file = Utf8Path::new("SKILL.md");
+    for (header, findings) in [parse_skill(file, text), parse_own_skill(file, text, "own")] {
+        check_findings(&findings, text);
+        assert_eq!(header.is_none(), has_error(&findings), "{findings:?}");
+        if let Some(SkillHeader { name, gate, .. }) = header {
+            let is_one = Utf8Path::new(&name).components().count() == 1;
+            assert!(is_one && name != ".." && name != ".", "{name:?} leads elsewhere");
+            check_gate(&gate);
+        }
+    }
+}
+
+fn check_parsed(parsed: &Parsed, text: &str) {
+    check_findings(&parsed.findings, text);
+    assert_eq!(parsed.manifest.is_none(), has_error(&parsed.findings), "{:?}", parsed.findings);
+    if let Some(manifest) = &parsed.manifest {
+        manifest.gates().for_each(check_gate);
+        let stored = serde_json::to_string(manifest).expect("it can be cached");
+        assert_eq!(serde_json::from_str(&stored).ok().as_ref(), Some(manifest));
+    }
+}
+
+/// A plugin manifest, wherever it stands.
+pub fn manifest(text: &str) {
+    for manner in [Manner::Registry, Manner::Embedded, Manner::FirstParty] {
+        let parsed = parse_manifest("SYMPOSIUM.toml".into(), text, manner, Some("own"));
+        check_parsed(&parsed, text);
+    }
+}
+
+/// The `Cargo.toml` of a crate.
+pub fn crate_metadata(text: &str) {
+    if let Some(parsed) = parse_crate_metadata("Cargo.toml".into(), text, "own") {
+        check_parsed(&parsed, text);
+    }
+}
+
+/// The text as `crates` and as `predicates`.
+pub fn predicate(text: &str) {
+    match parse_predicates(text) {
+        Ok(predicates) => {
+            let gate = Gate::new(Vec::new(), predicates);
+            check_gate(&gate);
+            let printed = gate.to_string();
+            let again = parse_predicates(&printed).expect("it was printed");
+            assert_eq!(Gate::new(Vec::new(), again), gate, "{printed:?}");
+        }
+        Err(error) => drop((error.to_string(), error.hint())),
+    }
+    match parse_atoms(text) {
+        Ok(atoms) => check_gate(&Gate::new(atoms, Vec::new())),
+        Err(error) => drop((error.to_string(), error.hint())),
+    }
+}
+
+/// Whatever the user's `hosts.toml` says, every host is still there.
+pub fn hosts(text: &str) {
+    let overrides = Overrides { file: "hosts.toml".into(), text };
+    let (hosts, findings) = catalog::hosts(Some(overrides));
+    check_findings(&findings, text);
+    assert!(hosts.iter().map(|host| host.id.as_str()).eq(catalog::ids()), "{findings:?}");
+}
+
+/// A ledger that can be read is written again without a loss.
+pub fn ledger(data: &[u8]) {
+    thread_local! {
+        static DIR: tempfile::TempDir = tempfile::tempdir().expect("a scratch directory");
+    }
+    let file = DIR.with(|dir| Utf8PathBuf::from_path_buf(dir.path().join("ledger.json")).unwrap());
+    fs_err::write(&file, data).unwrap();
+    let Ok(ledger) = Ledger::load(&file) else { return };
+    ledger.save(&file).expect("what was read can be written");
+    let written = fs_err::read(&file).unwrap();
+    assert_eq!(Ledger::load(&file).expect("what was written can be read"), ledger);
+    ledger.save(&file).unwrap();
+    assert_eq!(fs_err::read(&file).unwrap(), written);
+}
+
+/// What the reader of lock files understands, a TOML parser reads the same.
+pub fn lockfile(text: &str) {
+    let Some(packages) = agents_workspace::locked_packages(text) else { return };
+    let document = match read(Format::Toml, text) {
+        Ok(document) => document,
+        // The checksums of layout 1 are not looked at.
+        Err(_) if text.contains("[metadata]") => return,
+        Err(error) => panic!("understood, but {error}: {text:?}"),
+    };
+    let expected = document.get("package").and_then(Value::as_array).cloned().unwrap_or_default();
+    assert_eq!(packages.len(), expected.len(), "{text:?}");
+    for (is, expected) in packages.iter().zip(&expected) {
+        let [name, version, source] = ["name", "version", "source"]
+            .map(|key| expected.get(key).map(|text| text.as_str().expect("a string")));
+        let edges = expected.get("dependencies").and_then(Value::as_array);
+        let edges: Vec<&str> = edges.into_iter().flatten().filter_map(Value::as_str).collect();
+        assert_eq!((Some(is.name), Some(is.version), is.source), (name, version, source));
+        assert_eq!(is.edges, edges, "{text:?}");
+    }
+}

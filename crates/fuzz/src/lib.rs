@@ -1,0 +1,60 @@
+//! What must hold for any bytes that other people's files may consist of.
+//!
+//! Each function here takes the bytes of one input and panics if a parser breaks its promise. They are run twice: by
+//! libFuzzer on random inputs (`fuzz/run`, which needs a nightly), and by an ordinary test of this room on every file below
+//! `fuzz/seeds`, so that what the fuzzer once found stays found.
+//!
+//! | target | what it reads |
+//! |---|---|
+//! | `json`, `toml`, `yaml` | settings of hosts, with edits made to them: see [`edits`] |
+//! | `markdown` | a managed block in `AGENTS.md` |
+//! | `skill` | the header of a `SKILL.md` |
+//! | `manifest`, `crate_metadata` | `SYMPOSIUM.toml` and `[package.metadata.symposium]` |
+//! | `predicate` | `crates` and `predicates` |
+//! | `hosts` | the user's `hosts.toml` |
+//! | `ledger` | the record of what we own |
+//! | `lockfile` | `Cargo.lock`, which we read without a TOML parser |
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "test support: a failure here is a failed test"
+)]
+
+use agents_system::edit::Format;
+
+pub mod edits;
+pub mod files;
+
+/// A target: its name, which is also that of its directory of seeds, and what it does with an input.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    ("json", |data| text(data, |text| edits::check(Format::Json, text))),
+    ("toml", |data| text(data, |text| edits::check(Format::Toml, text))),
+    ("yaml", |data| text(data, |text| edits::check(Format::Yaml, text))),
+    ("markdown", |data| text(data, edits::check_markdown)),
+    ("skill", |data| text(data, files::skill)),
+    ("manifest", |data| text(data, files::manifest)),
+    ("crate_metadata", |data| text(data, files::crate_metadata)),
+    ("predicate", |data| text(data, files::predicate)),
+    ("hosts", |data| text(data, files::hosts)),
+    ("ledger", files::ledger),
+    ("lockfile", |data| text(data, files::lockfile)),
+];
+
+/// Runs the target of that name.
+pub fn run(target: &str, data: &[u8]) {
+    let (_, check) = TARGETS.iter().find(|(name, _)| *name == target).expect("a known target");
+    check(data);
+}
+
+/// Bytes that are not UTF-8 are refused before any of our parsers sees them.
+fn text(data: &[u8], check: impl Fn(&str)) {
+    if let Ok(text) = std::str::from_utf8(data) {
+        check(text);
+    }
+}

@@ -1,0 +1,42 @@
+//! Every seed, and so everything that the fuzzer once found, through the function that the fuzzer runs.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use std::{collections::BTreeSet, panic::catch_unwind};
+
+use agents_fuzz::TARGETS;
+use camino::{Utf8Path, Utf8PathBuf};
+
+fn fuzz() -> Utf8PathBuf {
+    Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+}
+
+fn names(dir: &Utf8Path) -> BTreeSet<String> {
+    let entries = dir.read_dir_utf8().unwrap_or_else(|error| panic!("{dir}: {error}"));
+    entries.map(|entry| entry.unwrap().file_name().to_owned()).collect()
+}
+
+#[test]
+fn no_seed_breaks_a_promise() {
+    let mut broken = Vec::new();
+    for (target, check) in TARGETS {
+        let dir = fuzz().join("seeds").join(target);
+        let seeds = names(&dir);
+        assert!(!seeds.is_empty(), "{target} has no seeds");
+        for seed in seeds {
+            let data = fs_err::read(dir.join(&seed)).unwrap();
+            if catch_unwind(|| check(&data)).is_err() {
+                broken.push(format!("{target}/{seed}"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:?}");
+}
+
+#[test]
+fn every_target_has_seeds_and_a_program() {
+    let targets: BTreeSet<String> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(names(&fuzz().join("seeds")), targets);
+    let programs = names(&fuzz().join("targets"));
+    assert_eq!(programs, targets.iter().map(|name| format!("{name}.rs")).collect());
+}
