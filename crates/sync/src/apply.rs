@@ -15,9 +15,10 @@ use agents_system::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
-    desired::Desired,
+    desired::{Desired, SkillFiles},
     facts::{Facts, File, IGNORE_ALL, IGNORE_FILE, Marked, Slot},
     plan::{Action, Change, Edited, Plan},
+    slots::Slots,
 };
 
 /// How long another sync may take before we give up.
@@ -34,6 +35,8 @@ pub struct Places {
     pub lock: Utf8PathBuf,
     /// Originals of the files that we touched.
     pub backups: Utf8PathBuf,
+    /// Where it is remembered what the places for skills hold, so that they need not be read every time.
+    pub cache: Option<Utf8PathBuf>,
 }
 
 impl Places {
@@ -44,7 +47,22 @@ impl Places {
             ledger: state.join("ledger.json"),
             lock: state.join("sync.lock"),
             backups: state.join("backups"),
+            cache: None,
         }
+    }
+
+    /// The same, remembering below this directory what the places for skills hold.
+    #[must_use]
+    pub fn remembering(self, cache: &Utf8Path) -> Self {
+        Self { cache: Some(cache.to_owned()), ..self }
+    }
+
+    fn look(&self, desired: &Desired, ledger: &Ledger, workspace: &Utf8Path) -> Facts {
+        let Some(cache) = &self.cache else { return Facts::look(desired, ledger, workspace) };
+        let mut slots = Slots::remembered(cache, workspace);
+        let facts = Facts::look_with(desired, ledger, workspace, &mut slots);
+        slots.save();
+        facts
     }
 }
 
@@ -94,7 +112,8 @@ pub fn preview(
 ) -> Result<Plan, LedgerError> {
     let mut ledger = Ledger::load(&places.ledger)?;
     ledger.resolve(came_true);
-    Ok(Plan::new(desired, &Facts::look(desired, &ledger), &ledger, workspace, edited))
+    let facts = places.look(desired, &ledger, workspace);
+    Ok(Plan::new(desired, &facts, &ledger, workspace, edited))
 }
 
 /// Makes the desired state true for a workspace.
@@ -107,7 +126,7 @@ pub fn sync(
 ) -> Result<Applied, ApplyError> {
     let _lock = Lock::acquire(&places.lock, PATIENCE, progress)?;
     let ledger = recover(places)?;
-    let facts = Facts::look(desired, &ledger);
+    let facts = places.look(desired, &ledger, workspace);
     let plan = Plan::new(desired, &facts, &ledger, workspace, edited);
     carry_out(places, plan, &ledger)
 }
@@ -125,7 +144,7 @@ pub fn uninstall(
         ledger.entries.iter().flat_map(|entry| entry.workspaces.iter().cloned()).collect();
     let mut done = Vec::new();
     for workspace in &workspaces {
-        let facts = Facts::look(&nothing, &ledger);
+        let facts = Facts::look(&nothing, &ledger, workspace);
         let plan = Plan::new(&nothing, &facts, &ledger, workspace, edited);
         let applied = carry_out(places, plan, &ledger)?;
         ledger = applied.plan.owned.clone();
@@ -184,8 +203,8 @@ fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied
     let news = plan.owned.entries.iter().filter(|entry| !before.entries.contains(entry));
     let intended = news.cloned().collect();
     plan.owned.directories.extend(plan.changes.iter().flat_map(missing_directories));
+    let mut announced = before.clone();
     if !plan.changes.is_empty() {
-        let mut announced = before.clone();
         announced.entries.extend(plan.adopted.iter().cloned());
         announced.intended = Some(intended);
         announced.directories.clone_from(&plan.owned.directories);
@@ -194,7 +213,7 @@ fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied
     let mut failed = Vec::new();
     for at in 0..plan.changes.len() {
         let (place, done) = match &plan.changes[at] {
-            Change::Skill { slot, tree, .. } => (slot.clone(), write_skill(slot, tree.as_deref())),
+            Change::Skill { slot, files, .. } => (slot.clone(), write_skill(slot, files.as_ref())),
             Change::File { file, before, after, .. } => {
                 (file.clone(), write_file(places, file, before.as_deref(), after.as_deref()))
             }
@@ -207,16 +226,18 @@ fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied
     if !plan.changes.is_empty() {
         remove_empty(&mut plan.owned.directories);
     }
-    plan.owned.save(&places.ledger)?;
+    if plan.owned != announced {
+        plan.owned.save(&places.ledger)?;
+    }
     Ok(Applied { plan, failed })
 }
 
 /// The directories that a change will have to make.
 fn missing_directories(change: &Change) -> Vec<Utf8PathBuf> {
     let place = match change {
-        Change::Skill { slot, tree: Some(_), .. } => slot,
+        Change::Skill { slot, files: Some(_), .. } => slot,
         Change::File { file, after: Some(_), .. } => file,
-        Change::Skill { tree: None, .. } | Change::File { after: None, .. } => return Vec::new(),
+        Change::Skill { files: None, .. } | Change::File { after: None, .. } => return Vec::new(),
     };
     let missing = place.ancestors().skip(1).take_while(|dir| dir.symlink_metadata().is_err());
     missing.map(Utf8Path::to_owned).collect()
@@ -259,9 +280,9 @@ fn write_file(
     }
 }
 
-fn write_skill(slot: &Utf8Path, tree: Option<&SkillTree>) -> Result<(), Box<Finding>> {
-    let done = match tree {
-        Some(tree) => install(slot, tree),
+fn write_skill(slot: &Utf8Path, files: Option<&(SkillFiles, String)>) -> Result<(), Box<Finding>> {
+    let done = match files {
+        Some((files, digest)) => install(slot, &*files.load(digest)?),
         None => remove(slot),
     };
     done.map_err(|error| Box::new(Finding::error(format!("not written: {error}"))))

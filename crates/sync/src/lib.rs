@@ -46,8 +46,9 @@ pub mod apply;
 pub mod desired;
 pub mod facts;
 pub mod plan;
+mod slots;
 
 pub use apply::{Applied, ApplyError, Places, preview, sync, uninstall};
-pub use desired::{Desired, DesiredServer, DesiredSkill};
+pub use desired::{Desired, DesiredServer, DesiredSkill, SkillFiles};
 pub use facts::Facts;
 pub use plan::{Action, Change, Edited, Note, Plan};

@@ -1,5 +1,6 @@
 //! What a skill consists of.
 
+use agents_system::memory::Watch;
 use agents_testkit::scratch::Scratch;
 
 use super::*;
@@ -22,9 +23,9 @@ fn show(scratch: &Scratch, dir: &str, within: &str) -> String {
 }
 
 fn digest(scratch: &Scratch, dir: &str) -> agents_system::cache::Digest {
-    let (digest, findings) = content_digest(&scratch.path(dir), &scratch.path(dir));
-    assert_eq!(findings, []);
-    digest.unwrap()
+    let content = content_of(&scratch.path(dir), &mut Watch::new());
+    assert_eq!(content.findings, []);
+    content.digest.unwrap()
 }
 
 #[test]
