@@ -1,6 +1,10 @@
 //! The only writer.
 
-use std::{collections::BTreeSet, io, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    io,
+    time::Duration,
+};
 
 use agents_plugin::skills::{MARKER, Mode, SkillTree, TreeKind};
 use agents_system::{
@@ -8,7 +12,7 @@ use agents_system::{
     explain::{ErrorKind, Explain},
     finding::{Finding, Place},
     foreign::{ForeignError, ForeignFile, backup, remove_unfinished},
-    ledger::{Ledger, LedgerError, Property},
+    ledger::{Entry, Ledger, LedgerError, Property},
     lock::{Lock, LockError},
     progress::Progress,
 };
@@ -200,13 +204,11 @@ fn came_true(property: &Property, recorded: Option<&Property>) -> bool {
 }
 
 fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied, ApplyError> {
-    let news = plan.owned.entries.iter().filter(|entry| !before.entries.contains(entry));
-    let intended = news.cloned().collect();
     plan.owned.directories.extend(plan.changes.iter().flat_map(missing_directories));
     let mut announced = before.clone();
     if !plan.changes.is_empty() {
         announced.entries.extend(plan.adopted.iter().cloned());
-        announced.intended = Some(intended);
+        announced.intended = Some(news(&plan.owned, before));
         announced.directories.clone_from(&plan.owned.directories);
         announced.save(&places.ledger)?;
     }
@@ -230,6 +232,22 @@ fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied
         plan.owned.save(&places.ledger)?;
     }
     Ok(Applied { plan, failed })
+}
+
+/// The entries that were not there before.
+fn news(owned: &Ledger, before: &Ledger) -> Vec<Entry> {
+    fn place(entry: &Entry) -> &Utf8Path {
+        match &entry.property {
+            Property::Directory { dir, .. } => dir,
+            Property::Key { file, .. } => file,
+        }
+    }
+    let mut known: HashMap<&Utf8Path, Vec<&Entry>> = HashMap::new();
+    for entry in &before.entries {
+        known.entry(place(entry)).or_default().push(entry);
+    }
+    let is_known = |entry: &&Entry| known.get(place(entry)).is_some_and(|it| it.contains(entry));
+    owned.entries.iter().filter(|entry| !is_known(entry)).cloned().collect()
 }
 
 /// The directories that a change will have to make.

@@ -160,5 +160,6 @@ impl<T> Known<T> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests;

@@ -14,4 +14,6 @@ mod convergence;
 #[cfg(target_os = "linux")]
 mod crashes;
 mod plan;
+#[cfg(unix)]
+mod remembered;
 mod world;

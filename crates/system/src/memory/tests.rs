@@ -62,6 +62,8 @@ fn list(dir: &Utf8Path, watch: &mut Watch) -> Listing {
     all
 }
 
+type Change<'c> = &'c dyn Fn(&Ground);
+
 /// Long enough that nothing is young any more.
 fn rest() {
     sleep(Duration::from_millis(2_100));
@@ -89,7 +91,7 @@ fn what_is_at_rest_is_read_once_and_every_change_is_noticed() {
         fs_err::rename(ground.path(name), ground.path("moved")).unwrap();
         fs_err::os::unix::fs::symlink(ground.path("moved"), ground.path(name)).unwrap();
     };
-    let changes: [(&str, &dyn Fn(&Ground)); 10] = [
+    let changes: [(&str, Change<'_>); 10] = [
         ("same time and size", &|it| same_time_and_size(it.path("dir/a"))),
         ("same time and size, deeper", &|it| same_time_and_size(it.path("dir/below/d"))),
         ("mode", &|it| {
