@@ -7,7 +7,8 @@
 //! | `"crate"` | the crates that the gates of plugin and group match, at the versions of this workspace (`crates`) |
 //!
 //! For the last one: the gates name the crates (`union_matched_crates`), cargo has their sources (`sources`), the
-//! crates say where in them their skills are (`crates`), and every `SKILL.md` there is one (`discover`). What a crate
+//! crates say where in them their skills are (`crates`), every `SKILL.md` there is one (`discover`), and what is in it
+//! is remembered until it changes (`inventory`). What a crate
 //! that the user agreed to embeds, and what a workspace member keeps in `skills/` or `.agents/skills/`, is a
 //! plugin with `path` groups like any other.
 //!
@@ -19,6 +20,7 @@ mod area;
 mod crates;
 mod discover;
 mod gather;
+mod inventory;
 mod name;
 mod origin;
 mod sources;
@@ -31,11 +33,12 @@ use agents_system::finding::Finding;
 use agents_workspace::Workspace;
 use camino::{Utf8Path, Utf8PathBuf};
 
+pub use inventory::Content;
 pub use name::{BadSkillName, SkillName};
 pub use origin::SkillOrigin;
-pub use tree::{MAX_BYTES, MAX_ENTRIES, Mode, SkillTree, TreeEntry, TreeKind, content_digest};
+pub use tree::{MAX_BYTES, MAX_ENTRIES, Mode, SkillTree, TreeEntry, TreeKind, content_of};
 
-use self::{gather::Gather, sources::Locator};
+use self::{gather::Gather, inventory::Inventories, sources::Locator};
 use crate::{
     active::ActiveSet,
     catalog::Registries,
@@ -69,6 +72,8 @@ pub struct Skill {
     pub gate: Gate,
     /// The crates that make it apply.
     pub because: Vec<Matched>,
+    /// What it consists of, in short.
+    pub content: Content,
 }
 
 /// A plugin that brings a skill.
@@ -144,7 +149,7 @@ impl Skill {
         format!("{}-{}", self.name, self.origin.suffix())
     }
 
-    /// What it consists of.
+    /// What it consists of, now.
     #[must_use]
     pub fn read(&self) -> (Option<SkillTree>, Vec<Finding>) {
         SkillTree::read(&self.dir, &self.root)
@@ -184,7 +189,9 @@ impl Registries<'_> {
         let (probes, _) = self.probes(&set.catalog, workspace, cwd, acquire);
         let here = Surroundings { workspace, probes: &probes, asker: Asker::Other };
         let locator = Locator::new(*self, workspace, cwd, fetch);
-        Gather::new(*self, set, workspace, fetch, locator, here).gather()
+        let dir = workspace.map_or(cwd, |workspace| &workspace.root);
+        let inventories = Inventories::load(&self.dirs.cache, dir);
+        Gather::new(*self, set, workspace, fetch, locator, inventories, here).gather()
     }
 }
 

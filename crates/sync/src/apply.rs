@@ -1,6 +1,10 @@
 //! The only writer.
 
-use std::{collections::BTreeSet, io, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    io,
+    time::Duration,
+};
 
 use agents_plugin::skills::{MARKER, Mode, SkillTree, TreeKind};
 use agents_system::{
@@ -8,17 +12,19 @@ use agents_system::{
     explain::{ErrorKind, Explain},
     finding::{Finding, Place},
     foreign::{ForeignError, ForeignFile, backup, remove_unfinished, renew_backup},
-    ledger::{Ledger, LedgerError, Part, Property},
+    ledger::{Entry, Ledger, LedgerError, Part, Property},
     lock::{Lock, LockError},
     progress::Progress,
 };
 use camino::{Utf8Path, Utf8PathBuf};
+use tempfile::TempDir;
 
 use crate::{
-    desired::{Desired, digest_of},
+    desired::{Desired, SkillFiles, digest_of},
     facts::{Facts, File, IGNORE_ALL, IGNORE_FILE, Marked, Slot},
     originals::{self, Touch},
     plan::{Action, Change, Edited, Plan},
+    slots::Slots,
 };
 
 /// How long another sync may take before we give up.
@@ -35,6 +41,8 @@ pub struct Places {
     pub lock: Utf8PathBuf,
     /// Originals of the files that we touched.
     pub backups: Utf8PathBuf,
+    /// Where it is remembered what the places for skills hold, so that they need not be read every time.
+    pub cache: Option<Utf8PathBuf>,
 }
 
 impl Places {
@@ -45,7 +53,22 @@ impl Places {
             ledger: state.join("ledger.json"),
             lock: state.join("sync.lock"),
             backups: state.join("backups"),
+            cache: None,
         }
+    }
+
+    /// The same, remembering below this directory what the places for skills hold.
+    #[must_use]
+    pub fn remembering(self, cache: &Utf8Path) -> Self {
+        Self { cache: Some(cache.to_owned()), ..self }
+    }
+
+    fn look(&self, desired: &Desired, ledger: &Ledger, workspace: &Utf8Path) -> Facts {
+        let Some(cache) = &self.cache else { return Facts::look(desired, ledger, workspace) };
+        let mut slots = Slots::remembered(cache, workspace);
+        let facts = Facts::look_with(desired, ledger, workspace, &mut slots);
+        slots.save();
+        facts
     }
 }
 
@@ -95,7 +118,7 @@ pub fn preview(
 ) -> Result<Plan, LedgerError> {
     let mut ledger = Ledger::load(&places.ledger)?;
     ledger.resolve(came_true);
-    let facts = Facts::look(desired, &ledger);
+    let facts = places.look(desired, &ledger, workspace);
     let mut plan = Plan::new(desired, &facts, &ledger, workspace, edited);
     originals::restore(&mut plan, &ledger, &places.backups);
     Ok(plan)
@@ -111,7 +134,7 @@ pub fn sync(
 ) -> Result<Applied, ApplyError> {
     let _lock = Lock::acquire(&places.lock, PATIENCE, progress)?;
     let ledger = recover(places)?;
-    let facts = Facts::look(desired, &ledger);
+    let facts = places.look(desired, &ledger, workspace);
     let mut plan = Plan::new(desired, &facts, &ledger, workspace, edited);
     originals::restore(&mut plan, &ledger, &places.backups);
     carry_out(places, plan, &ledger)
@@ -130,7 +153,7 @@ pub fn uninstall(
         ledger.entries.iter().flat_map(|entry| entry.workspaces.iter().cloned()).collect();
     let mut done = Vec::new();
     for workspace in &workspaces {
-        let facts = Facts::look(&nothing, &ledger);
+        let facts = Facts::look(&nothing, &ledger, workspace);
         let mut plan = Plan::new(&nothing, &facts, &ledger, workspace, edited);
         originals::restore(&mut plan, &ledger, &places.backups);
         let applied = carry_out(places, plan, &ledger)?;
@@ -193,21 +216,21 @@ fn came_true(property: &Property, recorded: Option<&Property>) -> bool {
 }
 
 fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied, ApplyError> {
-    let news = plan.owned.entries.iter().filter(|entry| !before.entries.contains(entry));
-    let intended = news.cloned().collect();
     plan.owned.directories.extend(plan.changes.iter().flat_map(missing_directories));
+    let mut announced = before.clone();
     if !plan.changes.is_empty() {
-        let mut announced = before.clone();
         announced.entries.extend(plan.adopted.iter().cloned());
-        announced.intended = Some(intended);
+        announced.intended = Some(news(&plan.owned, before));
         announced.directories.clone_from(&plan.owned.directories);
         originals::note(&mut plan, before, &mut announced);
         announced.save(&places.ledger)?;
     }
-    let mut failed = Vec::new();
+    let (mut failed, mut workshops) = (Vec::new(), Workshops::default());
     for at in 0..plan.changes.len() {
         let (place, done) = match &plan.changes[at] {
-            Change::Skill { slot, tree, .. } => (slot.clone(), write_skill(slot, tree.as_deref())),
+            Change::Skill { slot, files, .. } => {
+                (slot.clone(), write_skill(&mut workshops, slot, files.as_ref()))
+            }
             Change::File { file, before: now, after, .. } => {
                 let touch = Touch::of(file, now.as_deref(), before);
                 let done = write_file(places, file, touch, now.as_deref(), after.as_deref());
@@ -220,19 +243,36 @@ fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied
             originals::keep(&mut plan, &place, before);
         }
     }
+    // They would keep empty directories from going.
+    drop(workshops);
     if !plan.changes.is_empty() {
         remove_empty(&mut plan.owned.directories);
     }
-    plan.owned.save(&places.ledger)?;
+    if plan.owned != announced {
+        plan.owned.save(&places.ledger)?;
+    }
     Ok(Applied { plan, failed })
+}
+
+/// The entries that were not there before.
+fn news(owned: &Ledger, before: &Ledger) -> Vec<Entry> {
+    fn place(entry: &Entry) -> &Utf8Path {
+        entry.property.place()
+    }
+    let mut known: HashMap<&Utf8Path, Vec<&Entry>> = HashMap::new();
+    for entry in &before.entries {
+        known.entry(place(entry)).or_default().push(entry);
+    }
+    let is_known = |entry: &&Entry| known.get(place(entry)).is_some_and(|it| it.contains(entry));
+    owned.entries.iter().filter(|entry| !is_known(entry)).cloned().collect()
 }
 
 /// The directories that a change will have to make.
 fn missing_directories(change: &Change) -> Vec<Utf8PathBuf> {
     let place = match change {
-        Change::Skill { slot, tree: Some(_), .. } => slot,
+        Change::Skill { slot, files: Some(_), .. } => slot,
         Change::File { file, after: Some(_), .. } => file,
-        Change::Skill { tree: None, .. } | Change::File { after: None, .. } => return Vec::new(),
+        Change::Skill { files: None, .. } | Change::File { after: None, .. } => return Vec::new(),
     };
     let missing = place.ancestors().skip(1).take_while(|dir| dir.symlink_metadata().is_err());
     missing.map(Utf8Path::to_owned).collect()
@@ -280,49 +320,72 @@ fn write_file(
     }
 }
 
-fn write_skill(slot: &Utf8Path, tree: Option<&SkillTree>) -> Result<(), Box<Finding>> {
-    let done = match tree {
-        Some(tree) => install(slot, tree),
-        None => remove(slot),
+fn write_skill(
+    workshops: &mut Workshops,
+    slot: &Utf8Path,
+    files: Option<&(SkillFiles, String)>,
+) -> Result<(), Box<Finding>> {
+    let done = match files {
+        Some((files, digest)) => workshops.install(slot, &*files.load(digest)?),
+        None => workshops.remove(slot),
     };
     done.map_err(|error| Box::new(Finding::error(format!("not written: {error}"))))
 }
 
-/// Takes the skill away in one step and then deletes it, so that being killed never leaves half of one.
-fn remove(slot: &Utf8Path) -> io::Result<()> {
-    let parent = slot.parent().unwrap_or(Utf8Path::new("."));
-    let aside = tempfile::Builder::new().prefix(BUILDING).tempdir_in(parent)?;
-    match fs_err::rename(slot, aside.path().join("skill")) {
-        // Another name of the same directory was removed before.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        moved => moved.and_then(|()| aside.close()),
-    }
+/// Directories beside skills in which those are put together and taken apart, one for all skills of a directory, because
+/// making and removing one costs as much as writing a small skill. What is in them is gone when they are dropped.
+#[derive(Default)]
+struct Workshops {
+    open: HashMap<Utf8PathBuf, TempDir>,
+    used: usize,
 }
 
-/// Writes the skill beside its place and then puts it there in one step.
-fn install(slot: &Utf8Path, tree: &SkillTree) -> io::Result<()> {
-    let parent = slot.parent().unwrap_or(Utf8Path::new("."));
-    fs_err::create_dir_all(parent)?;
-    let building = tempfile::Builder::new().prefix(BUILDING).tempdir_in(parent)?;
-    let new = Utf8PathBuf::from_path_buf(building.path().join("skill"))
-        .map_err(|path| io::Error::other(format!("`{}` is not UTF-8", path.display())))?;
-    fs_err::create_dir(&new)?;
-    for entry in &tree.entries {
-        let path = new.join(&entry.path);
-        match &entry.kind {
-            TreeKind::Dir => fs_err::create_dir_all(&path)?,
-            TreeKind::File { mode, bytes } => {
-                if let Some(parent) = path.parent() {
-                    fs_err::create_dir_all(parent)?;
-                }
-                fs_err::write(&path, bytes)?;
-                set_mode(&path, *mode)?;
-            }
+impl Workshops {
+    /// A path on the file system of `slot` that nothing is at. Hosts do not look that deep.
+    fn beside(&mut self, slot: &Utf8Path) -> io::Result<Utf8PathBuf> {
+        let parent = slot.parent().unwrap_or(Utf8Path::new("."));
+        if !self.open.contains_key(parent) {
+            let new = tempfile::Builder::new().prefix(BUILDING).tempdir_in(parent)?;
+            self.open.insert(parent.to_owned(), new);
+        }
+        self.used += 1;
+        let workshop = self.open[parent].path().join(format!("skill-{}", self.used));
+        Utf8PathBuf::from_path_buf(workshop)
+            .map_err(|path| io::Error::other(format!("`{}` is not UTF-8", path.display())))
+    }
+
+    /// Takes the skill away in one step and then deletes it, so that being killed never leaves half of one.
+    fn remove(&mut self, slot: &Utf8Path) -> io::Result<()> {
+        let aside = self.beside(slot)?;
+        match fs_err::rename(slot, &aside) {
+            // Another name of the same directory was removed before.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            moved => moved.and_then(|()| fs_err::remove_dir_all(aside)),
         }
     }
-    fs_err::write(new.join(IGNORE_FILE), IGNORE_ALL)?;
-    fs_err::write(new.join(MARKER), "")?;
-    atomic::replace_directory(&new, slot)
+
+    /// Writes the skill beside its place and then puts it there in one step.
+    fn install(&mut self, slot: &Utf8Path, tree: &SkillTree) -> io::Result<()> {
+        if let Some(parent) = slot.parent() {
+            fs_err::create_dir_all(parent)?;
+        }
+        let new = self.beside(slot)?;
+        fs_err::create_dir(&new)?;
+        for entry in &tree.entries {
+            let path = new.join(&entry.path);
+            match &entry.kind {
+                // It comes before what is in it.
+                TreeKind::Dir => fs_err::create_dir(&path)?,
+                TreeKind::File { mode, bytes } => {
+                    fs_err::write(&path, bytes)?;
+                    set_mode(&path, *mode)?;
+                }
+            }
+        }
+        fs_err::write(new.join(IGNORE_FILE), IGNORE_ALL)?;
+        fs_err::write(new.join(MARKER), "")?;
+        atomic::replace_directory(&new, slot)
+    }
 }
 
 #[cfg(unix)]

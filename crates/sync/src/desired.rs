@@ -19,7 +19,7 @@ use agents_system::{
     finding::{Finding, Severity},
     ledger::{Part, Share, What},
 };
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use serde_json::Value;
 
 /// Everything that hosts should find.
@@ -47,11 +47,25 @@ pub struct DesiredSkill {
     /// Its own directory.
     pub source: Utf8PathBuf,
     /// What it consists of.
-    pub tree: Rc<SkillTree>,
+    pub files: SkillFiles,
     /// Of that.
     pub digest: String,
     /// Where it comes from, in words.
     pub from: String,
+}
+
+/// Where the files of a skill are taken from, if they have to be written.
+#[derive(Debug, Clone)]
+pub enum SkillFiles {
+    /// They are at hand.
+    Held(Rc<SkillTree>),
+    /// They are read when they are needed.
+    OnDisk {
+        /// The directory of the skill.
+        dir: Utf8PathBuf,
+        /// The tree that no link in it leads out of.
+        root: Utf8PathBuf,
+    },
 }
 
 /// A part of a file.
@@ -104,10 +118,11 @@ pub fn add_skills(
     let mut findings = Vec::new();
     let dirs = skill_dirs(hosts, Scope::Project, roots);
     for skill in skills {
-        let (tree, said) = skill.read();
-        findings.extend(said);
-        let Some(tree) = tree.map(Rc::new) else { continue };
-        let digest = hex(&tree.digest());
+        findings.extend(skill.content.findings.iter().cloned());
+        let Some(digest) = skill.content.digest.as_ref().map(|digest| hex(digest)) else {
+            continue;
+        };
+        let files = SkillFiles::OnDisk { dir: skill.dir.clone(), root: skill.root.clone() };
         for dir in &dirs {
             desired.skills.push(DesiredSkill {
                 dir: dir.dir.clone(),
@@ -115,7 +130,7 @@ pub fn add_skills(
                 name: skill.name.clone(),
                 suffixed: skill.suffixed_name(),
                 source: skill.dir.clone(),
-                tree: Rc::clone(&tree),
+                files: files.clone(),
                 digest: digest.clone(),
                 from: from(&skill.because, skill.plugin.name.as_str()),
             });
@@ -295,11 +310,24 @@ impl DesiredSkill {
     pub fn slot(&self, name: &str) -> Utf8PathBuf {
         self.dir.join(name)
     }
+}
 
-    /// Whether a slot is the very directory that the skill comes from.
-    #[must_use]
-    pub fn is_source(&self, slot: &Utf8Path) -> bool {
-        slot.canonicalize_utf8().is_ok_and(|real| real == self.source)
+impl SkillFiles {
+    /// The files, if they are still those that the digest is of.
+    pub(crate) fn load(&self, digest: &str) -> Result<Rc<SkillTree>, Box<Finding>> {
+        let tree = match self {
+            Self::Held(tree) => Rc::clone(tree),
+            Self::OnDisk { dir, root } => {
+                let (tree, mut findings) = SkillTree::read(dir, root);
+                let unreadable = || Finding::error("not written: its source cannot be read");
+                tree.map(Rc::new).ok_or_else(|| findings.pop().unwrap_or_else(unreadable))?
+            }
+        };
+        if hex(&tree.digest()) == digest {
+            return Ok(tree);
+        }
+        let finding = Finding::error("not written: its source changed while we were at it");
+        Err(Box::new(finding.hint("run `cargo agents sync` again")))
     }
 }
 
@@ -321,5 +349,6 @@ pub fn digest_of(text: &str) -> String {
 /// Hexadecimal digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
 }

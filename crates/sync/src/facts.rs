@@ -1,15 +1,16 @@
 //! What is there now.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-use agents_plugin::skills::{MARKER, content_digest};
 use agents_system::{
     foreign::ForeignFile,
-    ledger::{Ledger, Part, Property},
+    ledger::{Entry, Ledger, Part, Property},
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::desired::{Desired, hex};
+use serde::{Deserialize, Serialize};
+
+use crate::{desired::Desired, slots::Slots};
 
 /// In every skill that we install, and what it says: nothing here is for git.
 pub(crate) const IGNORE_FILE: &str = ".gitignore";
@@ -18,12 +19,12 @@ pub(crate) const IGNORE_ALL: &str = "*\n";
 /// Everything on disk that a plan depends on.
 #[derive(Debug, Default)]
 pub struct Facts {
-    slots: BTreeMap<Utf8PathBuf, Slot>,
-    files: BTreeMap<Utf8PathBuf, File>,
+    slots: HashMap<Utf8PathBuf, Slot>,
+    files: HashMap<Utf8PathBuf, File>,
 }
 
 /// A place for a skill.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Slot {
     /// Nothing is there.
     Free,
@@ -39,7 +40,7 @@ pub enum Slot {
 }
 
 /// Whether a directory carries our mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Marked {
     /// It does.
     Yes,
@@ -59,17 +60,26 @@ pub enum File {
 }
 
 impl Facts {
-    /// Looks at everything that the desired state or the ledger names.
+    /// Looks at everything that the desired state or the ledger names for a workspace.
     #[must_use]
-    pub fn look(desired: &Desired, ledger: &Ledger) -> Self {
+    pub fn look(desired: &Desired, ledger: &Ledger, workspace: &Utf8Path) -> Self {
+        Self::look_with(desired, ledger, workspace, &mut Slots::unknown())
+    }
+
+    pub(crate) fn look_with(
+        desired: &Desired,
+        ledger: &Ledger,
+        workspace: &Utf8Path,
+        slots: &mut Slots,
+    ) -> Self {
         let mut facts = Self::default();
         for skill in &desired.skills {
             for name in [skill.name.as_str(), &skill.suffixed] {
                 let slot = skill.slot(name);
-                if skill.is_source(&slot) {
-                    facts.slots.insert(slot, Slot::Source);
-                } else {
-                    facts.see_slot(&slot);
+                // One place may be the source of one skill and wanted by another.
+                let seen = slots.look(&slot, Some(&skill.source));
+                if seen == Slot::Source || !facts.slots.contains_key(&slot) {
+                    facts.slots.insert(slot, seen);
                 }
             }
         }
@@ -79,9 +89,16 @@ impl Facts {
         for whole in &desired.files {
             facts.see_file(&whole.file);
         }
-        for entry in &ledger.entries {
+        // What others want stays, however it looks.
+        let of_workspace =
+            |entry: &&Entry| entry.workspaces.is_empty() || entry.workspaces.contains(workspace);
+        for entry in ledger.entries.iter().filter(of_workspace) {
             match &entry.property {
-                Property::Directory { dir, .. } => facts.see_slot(dir),
+                Property::Directory { dir, .. } => {
+                    if !facts.slots.contains_key(dir) {
+                        facts.slots.insert(dir.clone(), slots.look(dir, None));
+                    }
+                }
                 Property::File { file, .. } | Property::Part(Part { file, .. }) => {
                     facts.see_file(file);
                 }
@@ -116,12 +133,6 @@ impl Facts {
         self.files.get(path).unwrap_or(&File::Absent)
     }
 
-    fn see_slot(&mut self, slot: &Utf8Path) {
-        if !self.slots.contains_key(slot) {
-            self.slots.insert(slot.to_owned(), Self::slot_at(slot));
-        }
-    }
-
     fn see_file(&mut self, file: &Utf8Path) {
         if !self.files.contains_key(file) {
             self.files.insert(file.to_owned(), Self::file_at(file));
@@ -130,19 +141,7 @@ impl Facts {
 
     /// Looks at one place for a skill.
     pub(crate) fn slot_at(slot: &Utf8Path) -> Slot {
-        let Ok(metadata) = slot.symlink_metadata() else { return Slot::Free };
-        if metadata.is_symlink() {
-            // We never make one, whatever it leads to.
-            return Slot::Taken { digest: None, marked: Marked::No };
-        }
-        let is_marked = slot.join(MARKER).symlink_metadata().is_ok();
-        let marked = if is_marked { Marked::Yes } else { Marked::No };
-        let (digest, left_out) = content_digest(slot, slot);
-        // Neither a link nor another ignore file is from us.
-        let ignores = fs_err::read_to_string(slot.join(IGNORE_FILE));
-        let is_ours = left_out.is_empty() && ignores.is_ok_and(|text| text == IGNORE_ALL);
-        let digest = digest.filter(|_| is_ours).map(|digest| hex(&digest));
-        Slot::Taken { digest, marked }
+        Slots::unknown().look(slot, None)
     }
 
     /// Looks into one file.

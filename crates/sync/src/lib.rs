@@ -50,8 +50,9 @@ pub mod desired;
 pub mod facts;
 mod originals;
 pub mod plan;
+mod slots;
 
 pub use apply::{Applied, ApplyError, Places, preview, sync, uninstall};
-pub use desired::{Desired, DesiredFile, DesiredPart, DesiredSkill};
+pub use desired::{Desired, DesiredFile, DesiredPart, DesiredSkill, SkillFiles};
 pub use facts::Facts;
 pub use plan::{Action, Change, Edited, Note, Plan};

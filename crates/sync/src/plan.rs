@@ -4,17 +4,19 @@ mod files;
 mod parts;
 mod skills;
 
-use std::{collections::BTreeSet, rc::Rc};
+use std::collections::BTreeSet;
 
 use agents_host::HostId;
-use agents_plugin::skills::SkillTree;
 use agents_system::{
     finding::Finding,
     ledger::{Entry, Ledger, Property, What},
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::{desired::Desired, facts::Facts};
+use crate::{
+    desired::{Desired, SkillFiles},
+    facts::Facts,
+};
 
 /// What has to be done, and what will be ours when it is done.
 #[derive(Debug, Default)]
@@ -40,8 +42,8 @@ pub enum Change {
         slot: Utf8PathBuf,
         /// What happens.
         action: Action,
-        /// What will be in it; nothing when it is removed.
-        tree: Option<Rc<SkillTree>>,
+        /// What will be in it, and the digest of that; nothing when it is removed.
+        files: Option<(SkillFiles, String)>,
         /// Where it comes from, in words.
         from: String,
         /// The hosts that see it.

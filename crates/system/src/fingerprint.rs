@@ -24,16 +24,23 @@ const YOUNG: Duration = Duration::from_secs(2);
 const MAX_FILE: u64 = 32 * 1024 * 1024;
 
 /// Nanoseconds since 1970; files from before are all alike to us.
-type Nanos = u64;
+pub(crate) type Nanos = u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Stamp {
+pub(crate) struct Stamp {
     modified: Nanos,
     /// When the system last noted a change, which nobody can set: tools that restore times, and those that give every
     /// file the same, are seen through.
     changed: Nanos,
     size: u64,
     inode: u64,
+}
+
+impl Stamp {
+    /// Whether nothing happened for so long before `since` that whatever happens after it has a later time.
+    pub(crate) fn is_at_rest(&self, since: Nanos) -> bool {
+        self.modified.max(self.changed) < since.saturating_sub(nanos(YOUNG))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -314,7 +321,7 @@ fn stamp_of(path: &Utf8Path) -> Option<Stamp> {
     path.metadata().ok().map(|metadata| stamp(&metadata))
 }
 
-fn stamp(metadata: &std::fs::Metadata) -> Stamp {
+pub(crate) fn stamp(metadata: &std::fs::Metadata) -> Stamp {
     #[cfg(unix)]
     let (inode, changed) = {
         use std::os::unix::fs::MetadataExt as _;
@@ -330,7 +337,7 @@ fn stamp(metadata: &std::fs::Metadata) -> Stamp {
     Stamp { modified, changed, size, inode }
 }
 
-fn now() -> Nanos {
+pub(crate) fn now() -> Nanos {
     since_1970(SystemTime::now())
 }
 

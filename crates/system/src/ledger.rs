@@ -39,6 +39,11 @@ pub struct Ledger {
     pub intended: Option<Vec<Entry>>,
 }
 
+#[derive(Deserialize)]
+struct Layout {
+    version: u32,
+}
+
 /// One thing that we own, for whom, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
@@ -217,12 +222,12 @@ impl Ledger {
             Err(source) => return Err(LedgerError::Io { file: file.to_owned(), source }),
         };
         let damaged = |source| LedgerError::Damaged { file: file.to_owned(), source };
-        let value: Value = serde_json::from_str(&text).map_err(damaged)?;
-        let found = value["version"].as_u64().and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
+        // A later version may have changed everything else.
+        let Layout { version: found } = serde_json::from_str(&text).map_err(damaged)?;
         if found > VERSION {
             return Err(LedgerError::Newer { file: file.to_owned(), found });
         }
-        serde_json::from_value(value).map_err(damaged)
+        serde_json::from_str(&text).map_err(damaged)
     }
 
     /// Writes it, unless it is as it was.

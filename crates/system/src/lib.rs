@@ -7,6 +7,7 @@
 //! | [`ask`] | questions to the person at the terminal, and nobody else |
 //! | [`atomic`] | writing a file so that nobody ever sees half of it |
 //! | [`fingerprint`] | reading files in a way that can later tell whether the answer still holds |
+//! | [`memory`] | what directories were found to hold, until something in them changes |
 //! | [`cache`] | small binary cache files that are never trusted across versions or after damage |
 //! | [`decode`] | strict TOML with errors that point at the place |
 //! | [`edit`] | changing one entry of a JSON, TOML, YAML or Markdown text and no other byte |
@@ -50,6 +51,7 @@ pub mod fingerprint;
 pub mod foreign;
 pub mod ledger;
 pub mod lock;
+pub mod memory;
 pub mod nearest;
 pub mod process;
 pub mod progress;

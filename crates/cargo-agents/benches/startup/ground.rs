@@ -16,6 +16,9 @@ pub(crate) const SIZES: [usize; 3] = [0, 100, 1000];
 /// The subcommand that runs `/bin/true`.
 pub(crate) const DISPATCHED: &str = "do-nothing";
 
+/// How many skills a cold sync installs, all of which apply.
+pub(crate) const COLD: usize = 100;
+
 /// A direct dependency of the workspace.
 pub(crate) const KNOWN: &str = "direct-07";
 
@@ -42,10 +45,12 @@ pub(crate) struct Ground {
 impl Ground {
     pub(crate) fn make() -> Self {
         let scratch = Scratch::new();
-        write_workspace(&scratch);
+        write_workspace(&scratch, "workspace");
+        write_workspace(&scratch, "cold-workspace");
         for size in SIZES {
             write_registry(&scratch, size);
         }
+        write_cold_registry(&scratch);
         let floor = compile(&scratch, "floor", "fn main() {}");
         let unavoidable = compile(&scratch, "unavoidable", UNAVOIDABLE);
         // A cargo that is asked and has no answer: the command fails, and the call is on record.
@@ -64,19 +69,16 @@ impl Ground {
         args: &[&str],
         size: usize,
     ) -> Command {
-        let home = format!("home-{build}-{size}");
-        self.scratch.write(
-            format!("{home}/config.toml"),
-            format!(
-                "hosts = [\"claude\", \"codex\", \"kiro\"]\nhook-scope = \"project\"\n\n\
-                 [defaults]\nsymposium-recommendations = false\n\n\
-                 [[registry]]\nname = \"bench\"\npath = \"../registry-{size}\"\n"
-            ),
-        );
+        let (home, registry) = (format!("home-{build}-{size}"), format!("registry-{size}"));
+        write_config(&self.scratch, &home, &registry);
+        self.command_in("workspace", &home, program, args)
+    }
+
+    fn command_in(&self, workspace: &str, home: &str, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
             .args(args)
-            .current_dir(self.scratch.path("workspace"))
+            .current_dir(self.scratch.path(workspace))
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("HOME", self.scratch.path("user"))
@@ -84,6 +86,42 @@ impl Ground {
             .env("CARGO_AGENTS_HOME", self.scratch.path(home))
             .env("CARGO_AGENTS_CARGO", &self.cargo);
         command
+    }
+
+    /// A first sync of [`COLD`] skills, and the same files copied: each with what is to be done before every start.
+    /// Nothing is there but the registry, the workspace and the configuration.
+    pub(crate) fn cold_sync(&self, build: usize, program: &str) -> (Command, impl Fn() + use<>) {
+        let home = format!("cold-home-{build}");
+        write_config(&self.scratch, &home, "cold-registry");
+        let command = self.command_in("cold-workspace", &home, program, &["sync"]);
+        let (config, home) =
+            (self.scratch.path(&home).join("config.toml"), self.scratch.path(home));
+        let workspace = self.scratch.path("cold-workspace");
+        let prepare = move || {
+            let text = fs_err::read(&config).unwrap();
+            remove(&home);
+            fs_err::create_dir(&home).unwrap();
+            fs_err::write(&config, text).unwrap();
+            WRITTEN.iter().for_each(|dir| remove(&workspace.join(dir)));
+        };
+        (command, prepare)
+    }
+
+    /// Keeps a copy of what a cold sync has just written, which `cp -r` then copies again.
+    pub(crate) fn cold_copy(&self) -> (Command, impl Fn() + use<>) {
+        let (model, target) = (self.scratch.path("cold-model"), self.scratch.path("cold-copy"));
+        fs_err::create_dir(&model).unwrap();
+        let mut copy = Command::new("cp");
+        copy.arg("-r");
+        copy.args(WRITTEN.iter().map(|dir| self.scratch.path("cold-workspace").join(dir)));
+        run(copy.arg(&model));
+        let mut command = Command::new("cp");
+        command.arg("-r").args(WRITTEN.iter().map(|dir| model.join(dir))).arg(&target);
+        let prepare = move || {
+            remove(&target);
+            fs_err::create_dir(&target).unwrap();
+        };
+        (command, prepare)
     }
 
     /// A file with the paths that an answer about this registry depends on.
@@ -114,6 +152,26 @@ impl Ground {
         let calls = fs_err::read_to_string(self.scratch.path("cargo-calls"));
         calls.map_or(0, |calls| calls.lines().count())
     }
+}
+
+/// Where the three hosts have their skills.
+const WRITTEN: [&str; 3] = [".claude", ".agents", ".kiro"];
+
+fn remove(dir: &Utf8Path) {
+    if dir.exists() {
+        fs_err::remove_dir_all(dir).unwrap();
+    }
+}
+
+fn write_config(scratch: &Scratch, home: &str, registry: &str) {
+    scratch.write(
+        format!("{home}/config.toml"),
+        format!(
+            "hosts = [\"claude\", \"codex\", \"kiro\"]\nhook-scope = \"project\"\n\n\
+             [defaults]\nsymposium-recommendations = false\n\n\
+             [[registry]]\nname = \"bench\"\npath = \"../{registry}\"\n"
+        ),
+    );
 }
 
 /// Everything below a directory, each directory after what is in it.
@@ -172,9 +230,11 @@ fn needs(at: usize) -> impl Iterator<Item = usize> {
     all.into_iter()
 }
 
-fn write_workspace(scratch: &Scratch) {
-    scratch
-        .write("workspace/Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n");
+fn write_workspace(scratch: &Scratch, dir: &str) {
+    scratch.write(
+        format!("{dir}/Cargo.toml"),
+        "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n",
+    );
     let mut lock = "# This file is automatically @generated by Cargo.\n\
                     # It is not intended for manual editing.\nversion = 4\n"
         .to_owned();
@@ -195,15 +255,15 @@ fn write_workspace(scratch: &Scratch) {
             writeln!(manifest, "{0} = {{ path = \"../{0}\" }}", member(at - 1)).unwrap();
             edges.push(member(at - 1));
         }
-        scratch.write(format!("workspace/crates/{name}/Cargo.toml"), manifest);
-        scratch.write(format!("workspace/crates/{name}/src/lib.rs"), "");
+        scratch.write(format!("{dir}/crates/{name}/Cargo.toml"), manifest);
+        scratch.write(format!("{dir}/crates/{name}/src/lib.rs"), "");
         add_package(&mut lock, &name, "0.1.0", "", &edges);
     }
     for at in 0..TRANSITIVE {
         let edges: Vec<String> = (at + 1..TRANSITIVE).step_by(30).map(transitive).collect();
         add_crate(scratch, &mut lock, &transitive(at), &edges);
     }
-    scratch.write("workspace/Cargo.lock", lock);
+    scratch.write(format!("{dir}/Cargo.lock"), lock);
 }
 
 /// A crate of crates.io, locked and unpacked.
@@ -244,6 +304,32 @@ fn write_registry(scratch: &Scratch, size: usize) {
             format!("{dir}/skills/plugin-{at:04}/SKILL.md"),
             format!("---\nname: plugin-{at:04}\ndescription: How to do {at}\n---\nDo it.\n"),
         );
+    }
+}
+
+/// Plugins that all apply, each with a skill of a usual size: its text, a longer one to look things up in, and a script.
+fn write_cold_registry(scratch: &Scratch) {
+    for at in 0..COLD {
+        let dir = format!("cold-registry/plugin-{at:04}");
+        let crates = direct(at % DIRECT);
+        scratch.write(
+            format!("{dir}/SYMPOSIUM.toml"),
+            format!(
+                "name = \"plugin-{at:04}\"\ncrates = [\"{crates}\"]\n\n\
+                 [[skills]]\nsource.path = \"skills\"\n"
+            ),
+        );
+        let skill = format!("{dir}/skills/plugin-{at:04}");
+        let line = format!("Line of skill {at:04}, as long as lines of prose usually are.\n");
+        scratch.write(
+            format!("{skill}/SKILL.md"),
+            format!(
+                "---\nname: plugin-{at:04}\ndescription: How to do {at}\n---\n{}",
+                line.repeat(80)
+            ),
+        );
+        scratch.write(format!("{skill}/references/more.md"), line.repeat(250));
+        scratch.write(format!("{skill}/scripts/check.sh"), line.repeat(10));
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Case {
     /// How many plugins there are.
     pub(crate) plugins: Option<usize>,
     command: Command,
+    /// What is done before every start and not measured.
+    prepare: Option<Box<dyn Fn()>>,
 }
 
 /// One start of a case.
@@ -33,14 +35,32 @@ pub(crate) struct Sample {
 
 impl Case {
     pub(crate) fn new(name: impl Into<String>, plugins: Option<usize>, command: Command) -> Self {
-        Self { name: name.into(), plugins, command }
+        Self { name: name.into(), plugins, command, prepare: None }
+    }
+
+    /// The same, with something to do before every start.
+    pub(crate) fn prepared(self, prepare: impl Fn() + 'static) -> Self {
+        Self { prepare: Some(Box::new(prepare)), ..self }
     }
 
     /// Fills caches; a command that fails is not worth measuring.
     pub(crate) fn warm_up(&mut self) {
+        self.prepare();
+        self.command.stdin(Stdio::null());
         run(&mut self.command);
-        self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        run_once(&mut self.command);
+        self.command.stdout(Stdio::null()).stderr(Stdio::null());
+        self.run_once();
+    }
+
+    fn prepare(&self) {
+        if let Some(prepare) = &self.prepare {
+            prepare();
+        }
+    }
+
+    fn run_once(&mut self) -> Sample {
+        self.prepare();
+        run_once(&mut self.command)
     }
 }
 
@@ -52,7 +72,7 @@ pub(crate) fn measure(cases: &mut [Case], rounds: usize) -> Vec<Vec<Sample>> {
     for round in 0..rounds {
         order.sort_by_cached_key(|case| random.hash_one((round, *case)));
         for at in &order {
-            samples[*at].push(run_once(&mut cases[*at].command));
+            samples[*at].push(cases[*at].run_once());
         }
     }
     samples

@@ -11,6 +11,8 @@ pub(crate) enum Base {
     Floor,
     /// The program that is run in the end.
     Target,
+    /// `cp -r` of the files that are written.
+    Copy,
 }
 
 /// How many times its base a case may take.
@@ -60,7 +62,7 @@ impl Summary {
     }
 }
 
-/// Prints the table. The first case is the floor, the second the target of the dispatched command.
+/// Prints the table. The first case is the floor, the second the target of the dispatched command, the third the copy.
 pub(crate) fn print(cases: &[Case], rows: &[Row], samples: &[Vec<Sample>]) {
     let all: Vec<Summary> = samples.iter().map(|samples| Summary::of(samples)).collect();
     let width = cases.iter().map(|case| case.name.len()).max().unwrap_or(0);
@@ -80,6 +82,7 @@ pub(crate) fn print(cases: &[Case], rows: &[Row], samples: &[Vec<Sample>]) {
         let (word, base) = match row.base {
             Base::Floor => ("floor", &all[0]),
             Base::Target => ("/bin/true", &all[1]),
+            Base::Copy => ("cp -r", &all[2]),
         };
         let ratio = it.median / base.median;
         let goal = match row.goal {

@@ -1,7 +1,9 @@
 //! The run as a whole.
 
+use std::{thread::sleep, time::Duration};
+
 use crate::{
-    ground::{DISPATCHED, Ground, KNOWN, SIZES},
+    ground::{COLD, DISPATCHED, Ground, KNOWN, SIZES},
     measure::{Case, measure, system_calls},
     report::{Base, Goal, Row, Summary, print},
 };
@@ -29,11 +31,23 @@ const TYPED: &[Typed] = &[
 pub(crate) fn main() {
     let options = Options::parse();
     let ground = Ground::make();
+    let mut cold = Vec::new();
+    for (build, (label, program)) in options.programs.iter().enumerate() {
+        let (command, prepare) = ground.cold_sync(build, program);
+        let mut case = Case::new(format!("{label} cold sync").trim(), Some(COLD), command);
+        case = case.prepared(prepare);
+        case.warm_up();
+        cold.push(case);
+    }
+    let (copy, prepare) = ground.cold_copy();
     let mut cases = vec![
         Case::new("floor", None, ground.command(0, &ground.floor, &[], SIZES[0])),
         Case::new("/bin/true", None, ground.command(0, "/bin/true", &[], SIZES[0])),
+        Case::new("cp -r", None, copy).prepared(prepare),
     ];
     let mut rows = vec![Row { base: Base::Floor, goal: Goal::None }; cases.len()];
+    rows.extend(cold.iter().map(|_| Row { base: Base::Copy, goal: Goal::None }));
+    cases.extend(cold);
     for size in SIZES {
         let inputs = ground.inputs(size);
         let command = ground.command(0, &ground.unavoidable, &[inputs.as_str()], size);
@@ -50,10 +64,11 @@ pub(crate) fn main() {
             }
         }
     }
+    // What a first sync writes is new, and what is new is read again until it is two seconds old.
+    cases.iter_mut().for_each(Case::warm_up);
     ground.age();
-    for case in &mut cases {
-        case.warm_up();
-    }
+    sleep(Duration::from_millis(2_200));
+    cases.iter_mut().for_each(Case::warm_up);
     println!(
         "{} packages locked, {} rounds in random order, stdout to /dev/null\n",
         ground.packages, options.rounds

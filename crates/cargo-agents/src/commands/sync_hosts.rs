@@ -88,7 +88,7 @@ pub(crate) fn run(
                     .hint("`cargo agents init` configures those that are installed"),
             );
         }
-        let places = Places::below(&settings.dirs.state);
+        let places = Places::below(&settings.dirs.state).remembering(&settings.dirs.cache);
         settings.progress.begin("Bringing hosts up to date");
         let plan = match mode {
             Mode::Apply => {

@@ -1,5 +1,7 @@
 //! A directory that is searched for skills, and what is known about whatever is found there.
 
+use std::{collections::HashMap, io};
+
 use agents_install::{Update, git::GitAddress};
 use agents_system::{
     explain::Explain as _,
@@ -9,11 +11,7 @@ use agents_workspace::{CrateName, Workspace};
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use semver::Version;
 
-use super::{
-    Fetch, SkillOrigin,
-    crates::not_fetched,
-    within::{Closed, Within},
-};
+use super::{Fetch, SkillOrigin, crates::not_fetched, within::Within};
 use crate::{
     catalog::{Catalog, Registries, RegistryState},
     config::RegistryPlace,
@@ -71,10 +69,11 @@ pub(super) fn of_path(
     path: &str,
     catalog: &Catalog,
     workspace: Option<&Workspace>,
+    reals: &mut Reals,
 ) -> Result<Area, Box<Finding>> {
     let at = |finding: Finding| Box::new(finding.at(Place::file(&plugin.file)));
     let missing = || at(Finding::warning(format!("there is no directory `{path}` for skills")));
-    let Some(ground) = Ground::of(plugin, catalog, workspace) else { return Err(missing()) };
+    let Some(ground) = Ground::of(plugin, catalog, workspace, reals) else { return Err(missing()) };
     let wanted = plugin.dir().join(path);
     let real = match wanted.canonicalize_utf8() {
         Ok(real) if real.is_dir() => real,
@@ -91,18 +90,29 @@ pub(super) fn of_path(
         }
     }
     for tree in trees {
-        let within =
-            Within::new(&tree).map_err(|error| Box::new(crate::scan::unreadable(&tree, &error)))?;
-        match within.enter(&real) {
-            Ok(dir) => return Ok(Area { within, dir, whose: ground.whose }),
-            Err(Closed::Unreadable(error)) => {
-                return Err(Box::new(crate::scan::unreadable(&real, &error)));
-            }
-            Err(Closed::Outside | Closed::Missing) => {}
+        let root = reals.of(&tree);
+        let root = root.map_err(|error| Box::new(crate::scan::unreadable(&tree, &error)))?;
+        if real.starts_with(&root) {
+            return Ok(Area { within: Within::at(root), dir: real, whose: ground.whose });
         }
     }
     let message = format!("`{path}` leads out of `{}`; its skills are left out", ground.root);
     Err(at(Finding::warning(message).hint("keep the skills beside the manifest that names them")))
+}
+
+/// The real paths of directories, each found out once: all plugins of a registry share its root.
+#[derive(Debug, Default)]
+pub(super) struct Reals(HashMap<Utf8PathBuf, Utf8PathBuf>);
+
+impl Reals {
+    fn of(&mut self, dir: &Utf8Path) -> io::Result<Utf8PathBuf> {
+        if let Some(real) = self.0.get(dir) {
+            return Ok(real.clone());
+        }
+        let real = dir.canonicalize_utf8()?;
+        self.0.insert(dir.to_owned(), real.clone());
+        Ok(real)
+    }
 }
 
 /// Where the paths of a plugin may lead.
@@ -120,8 +130,13 @@ enum Roams {
 }
 
 impl Ground {
-    fn of(plugin: &Plugin, catalog: &Catalog, workspace: Option<&Workspace>) -> Option<Self> {
-        let real = |dir: &Utf8Path| dir.canonicalize_utf8().unwrap_or_else(|_| dir.to_owned());
+    fn of(
+        plugin: &Plugin,
+        catalog: &Catalog,
+        workspace: Option<&Workspace>,
+        reals: &mut Reals,
+    ) -> Option<Self> {
+        let mut real = |dir: &Utf8Path| reals.of(dir).unwrap_or_else(|_| dir.to_owned());
         match &plugin.origin {
             Origin::BuiltIn => None,
             Origin::Registry(name) => {

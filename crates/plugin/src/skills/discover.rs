@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use agents_system::finding::{Finding, Place, Severity};
+use agents_system::{
+    finding::{Finding, Place, Severity},
+    memory::Watch,
+};
 use camino::Utf8PathBuf;
 
 use super::{
@@ -29,7 +32,7 @@ pub(super) struct Found {
 
 /// The skills in a directory, nearest first: itself, or what is below it. What lies inside a skill belongs to that
 /// skill, and what we installed ourselves is nobody's skill.
-pub(super) fn discover(area: &Area, findings: &mut Vec<Finding>) -> Vec<Found> {
+pub(super) fn discover(area: &Area, findings: &mut Vec<Finding>, watch: &mut Watch) -> Vec<Found> {
     let Area { within, dir, whose } = area;
     let mut found = Vec::new();
     let mut visited = BTreeSet::from([dir.to_owned()]);
@@ -37,7 +40,7 @@ pub(super) fn discover(area: &Area, findings: &mut Vec<Finding>) -> Vec<Found> {
     for depth in 0..=MAX_DEPTH {
         let mut next = Vec::new();
         for dir in level {
-            let entries = match within.list(&dir, findings) {
+            let entries = match within.list(&dir, findings, watch) {
                 Ok(entries) => entries,
                 Err(finding) => {
                     findings.push(*finding);

@@ -4,14 +4,13 @@ use std::collections::HashSet;
 
 use agents_system::finding::{Finding, Place};
 use agents_workspace::{CrateName, Workspace};
-use camino::Utf8Path;
 use semver::Version;
 
 use super::{
-    Contributor, Fetch, Skill, SkillName, Skills, Skipped, Why,
-    area::{self, Area, Whose},
+    Contributor, Fetch, Skill, Skills, Skipped, Why,
+    area::{self, Area, Reals},
     crates::{Led, Redirects},
-    discover::{Found, discover},
+    inventory::{Header, Inventories, Inventory, Item},
     sources::Locator,
 };
 use crate::{
@@ -23,7 +22,6 @@ use crate::{
     manifest::{CrateSkills, SkillGroup, SkillSource},
     plugin::{Origin, Plugin},
     predicate::{Gate, Surroundings, evaluate::union_matched_crates},
-    skill::{parse_own_skill, parse_skill},
 };
 
 pub(super) struct Gather<'a> {
@@ -32,6 +30,8 @@ pub(super) struct Gather<'a> {
     workspace: Option<&'a Workspace>,
     fetch: Fetch,
     locator: Locator<'a>,
+    inventories: Inventories,
+    reals: Reals,
     here: Surroundings<'a>,
     all: Skills,
 }
@@ -51,9 +51,11 @@ impl<'a> Gather<'a> {
         workspace: Option<&'a Workspace>,
         fetch: Fetch,
         locator: Locator<'a>,
+        inventories: Inventories,
         here: Surroundings<'a>,
     ) -> Self {
-        Self { registries, set, workspace, fetch, locator, here, all: Skills::default() }
+        let (reals, all) = (Reals::default(), Skills::default());
+        Self { registries, set, workspace, fetch, locator, inventories, reals, here, all }
     }
 
     pub(super) fn gather(mut self) -> Skills {
@@ -102,7 +104,13 @@ impl<'a> Gather<'a> {
         match &group.source {
             SkillSource::Nothing => {}
             SkillSource::Path(path) => {
-                match area::of_path(plugin, path, &self.set.catalog, self.workspace) {
+                match area::of_path(
+                    plugin,
+                    path,
+                    &self.set.catalog,
+                    self.workspace,
+                    &mut self.reals,
+                ) {
                     Ok(area) => self.area(&area, behalf),
                     Err(finding) => self.all.findings.push(*finding),
                 }
@@ -163,67 +171,47 @@ impl<'a> Gather<'a> {
     }
 
     fn area(&mut self, area: &Area, behalf: Behalf<'_>) {
-        let found = discover(area, &mut self.all.findings);
-        if found.is_empty() {
+        let Inventory { items, findings } = self.inventories.of(area);
+        self.all.findings.extend(findings);
+        if items.is_empty() {
             self.skip(behalf.plugin, area.dir.to_string(), Why::NoSkills);
         }
-        for found in found {
-            if let Some(skill) = self.load(found, area, behalf) {
+        for item in items {
+            if let Some(skill) = self.judge(item, area, behalf) {
                 self.add(skill);
             }
         }
     }
 
-    fn load(&mut self, found: Found, area: &Area, behalf: Behalf<'_>) -> Option<Skill> {
-        let Found { dir, file } = found;
-        let text = match area.within.read(&file) {
-            Ok(text) => text?,
-            Err(finding) => {
-                self.all.findings.push(*finding);
-                return None;
-            }
-        };
-        let (header, findings) = match &area.whose {
-            // People keep notes for their own agents without any header.
-            Whose::Member { .. } => parse_own_skill(&file, &text, dir.file_name().unwrap_or("")),
-            _ => parse_skill(&file, &text),
-        };
+    fn judge(&mut self, item: Item, area: &Area, behalf: Behalf<'_>) -> Option<Skill> {
+        let Item { dir, header, findings, content } = item;
         self.all.findings.extend(findings);
-        let header = header?;
-        let name = match named(&header.name, &file) {
-            Ok((name, finding)) => {
-                self.all.findings.extend(finding);
-                name
-            }
-            Err(finding) => {
-                self.all.findings.push(*finding);
-                return None;
-            }
-        };
+        let Header { name, description, gate } = header?;
         let Behalf { plugin, group, here } = behalf;
         let root = self.workspace.map(|workspace| workspace.root.as_path());
         if matches!(plugin.origin, Origin::Member(_))
-            && header.gate.runs_programs()
+            && gate.runs_programs()
             && !has_word(&self.registries.config.enablement, plugin, root)
         {
             self.skip(plugin, format!("skill {name}"), Why::WouldRun);
             return None;
         }
-        if !header.gate.holds(here) {
+        if !gate.holds(here) {
             self.skip(plugin, format!("skill {name}"), Why::SkillGate);
             return None;
         }
-        let because = union_matched_crates([&plugin.gate, group, &header.gate], here);
+        let because = union_matched_crates([&plugin.gate, group, &gate], here);
         Some(Skill {
             name,
-            description: header.description,
+            description,
             origin: area.whose.origin(&dir),
             dir,
             root: area.within.root().to_owned(),
             plugin: Contributor { name: plugin.name.clone(), origin: plugin.origin.clone() },
             also: Vec::new(),
-            gate: header.gate,
+            gate,
             because,
+            content,
         })
     }
 
@@ -252,6 +240,7 @@ impl<'a> Gather<'a> {
     }
 
     fn finish(self) -> Skills {
+        self.inventories.save();
         let mut all = self.all;
         all.skills.sort_by(|a, b| (&a.name, &a.origin).cmp(&(&b.name, &b.origin)));
         // Two plugins may run into the same thing.
@@ -265,24 +254,4 @@ impl<'a> Gather<'a> {
 fn is_agents_own(plugin: &Plugin, group: &SkillGroup) -> bool {
     matches!(plugin.origin, Origin::Member(_))
         && matches!(&group.source, SkillSource::Path(path) if path == AGENTS_SKILLS_DIR)
-}
-
-/// The name that a skill is given, and what is wrong with the one it gives itself.
-fn named(text: &str, file: &Utf8Path) -> Result<(SkillName, Option<Finding>), Box<Finding>> {
-    if let Some(name) = SkillName::new(text) {
-        return Ok((name, None));
-    }
-    let shown: String = text.chars().take(80).flat_map(char::escape_debug).collect();
-    let rules = "a name has 1 to 64 of a-z, 0-9 and single hyphens between them";
-    let at = |finding: Finding| finding.at(Place::file(file)).hint(rules);
-    match SkillName::normalised(text) {
-        Some(name) => {
-            let message = format!("`{shown}` cannot be the name of a skill; it is called `{name}`");
-            Ok((name, Some(at(Finding::warning(message)))))
-        }
-        None => {
-            let message = format!("`{shown}` cannot be the name of a skill; it is left out");
-            Err(Box::new(at(Finding::error(message))))
-        }
-    }
 }

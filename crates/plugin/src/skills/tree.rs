@@ -3,11 +3,12 @@
 use agents_system::{
     cache::{self, Digest},
     finding::{Finding, Place},
+    memory::Watch,
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    MARKER,
+    Content, MARKER,
     within::{EntryKind, Within, leads_back},
 };
 use crate::scan::unreadable;
@@ -75,14 +76,24 @@ impl SkillTree {
             Ok(opened) => opened,
             Err(error) => return (None, vec![unreadable(dir, &error)]),
         };
+        Self::read_within(&within, &top, &mut Watch::new())
+    }
+
+    /// Reads the skill in `dir`, which is its real path.
+    fn read_within(
+        within: &Within,
+        dir: &Utf8Path,
+        watch: &mut Watch,
+    ) -> (Option<Self>, Vec<Finding>) {
         let mut reader = Reader {
-            within: &within,
+            within,
+            watch,
             trail: Vec::new(),
             tree: Self::default(),
             bytes: 0,
             findings: Vec::new(),
         };
-        let read = reader.read(&top, Utf8Path::new(""));
+        let read = reader.read(dir, Utf8Path::new(""));
         let Reader { tree, mut findings, .. } = reader;
         match read {
             Ok(()) => (Some(tree), findings),
@@ -115,15 +126,20 @@ impl SkillTree {
     }
 }
 
-/// The digest of what is in `dir`, see [`SkillTree::read`].
+/// What is in `dir`, in short; it is its real path, and links in it are followed inside it only.
 #[must_use]
-pub fn content_digest(dir: &Utf8Path, within: &Utf8Path) -> (Option<Digest>, Vec<Finding>) {
-    let (tree, findings) = SkillTree::read(dir, within);
-    (tree.map(|tree| tree.digest()), findings)
+pub fn content_of(dir: &Utf8Path, watch: &mut Watch) -> Content {
+    digest_of(&Within::at(dir.to_owned()), dir, watch)
+}
+
+pub(super) fn digest_of(within: &Within, dir: &Utf8Path, watch: &mut Watch) -> Content {
+    let (tree, findings) = SkillTree::read_within(within, dir, watch);
+    Content { digest: tree.map(|tree| tree.digest()), findings }
 }
 
 struct Reader<'w> {
     within: &'w Within,
+    watch: &'w mut Watch,
     /// The directories on the way, as they really are.
     trail: Vec<Utf8PathBuf>,
     tree: SkillTree,
@@ -138,7 +154,7 @@ impl Reader<'_> {
             return Err(failed(format!("the skill is more than {MAX_DEPTH} directories deep")));
         }
         self.trail.push(dir.to_owned());
-        for entry in self.within.list(dir, &mut self.findings)? {
+        for entry in self.within.list(dir, &mut self.findings, self.watch)? {
             let at_top = below.as_str().is_empty();
             if at_top && matches!(entry.name.as_str(), MARKER | IGNORE_FILE) {
                 continue;
@@ -159,7 +175,8 @@ impl Reader<'_> {
                 self.tree.entries.push(TreeEntry { path: path.clone(), kind: TreeKind::Dir });
                 self.read(&entry.real, &path)?;
             } else {
-                let kind = self.file(&entry.real)?;
+                self.watch.look(&entry.real);
+                let kind = self.file(&entry.real).inspect_err(|_| self.watch.give_up())?;
                 self.tree.entries.push(TreeEntry { path, kind });
             }
         }

@@ -5,7 +5,10 @@
 
 use std::io;
 
-use agents_system::finding::{Finding, Place};
+use agents_system::{
+    finding::{Finding, Place},
+    memory::Watch,
+};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::scan::unreadable;
@@ -57,6 +60,11 @@ impl Within {
         Ok(Self { root: root.canonicalize_utf8()? })
     }
 
+    /// The tree below a directory that is known by its real path.
+    pub(crate) fn at(real: Utf8PathBuf) -> Self {
+        Self { root: real }
+    }
+
     /// Where it really is.
     pub(crate) fn root(&self) -> &Utf8Path {
         &self.root
@@ -78,15 +86,19 @@ impl Within {
         &self,
         dir: &Utf8Path,
         findings: &mut Vec<Finding>,
+        watch: &mut Watch,
     ) -> Result<Vec<Entry>, Box<Finding>> {
-        let cannot = |error: io::Error| Box::new(unreadable(dir, &error));
+        watch.look(dir);
         let mut listed = std::fs::read_dir(dir)
             .and_then(Iterator::collect::<io::Result<Vec<_>>>)
-            .map_err(cannot)?;
+            .map_err(|error| {
+            watch.give_up();
+            Box::new(unreadable(dir, &error))
+        })?;
         listed.sort_by_key(std::fs::DirEntry::file_name);
         let mut entries = Vec::new();
         for entry in listed {
-            match self.look(dir, &entry) {
+            match self.look(dir, &entry, watch) {
                 Ok(entry) => entries.extend(entry),
                 Err(finding) => findings.push(*finding),
             }
@@ -96,7 +108,6 @@ impl Within {
 
     /// The text of a file in the tree; `None` if there is none.
     pub(crate) fn read(&self, path: &Utf8Path) -> Result<Option<String>, Box<Finding>> {
-        let failed = |message: &str| Box::new(Finding::error(message).at(Place::file(path)));
         let cannot = |error: io::Error| Box::new(unreadable(path, &error));
         let real = match self.enter(path) {
             Ok(real) => real,
@@ -106,21 +117,14 @@ impl Within {
             }
             Err(Closed::Unreadable(error)) => return Err(cannot(error)),
         };
-        let data = fs_err::metadata(&real).map_err(cannot)?;
-        if !data.is_file() {
-            return Err(failed("it is not a file"));
-        }
-        if data.len() > MAX_TEXT {
-            return Err(failed("it is larger than a megabyte"));
-        }
-        let bytes = fs_err::read(&real).map_err(cannot)?;
-        String::from_utf8(bytes).map(Some).map_err(|_| failed("it is not valid UTF-8"))
+        read_text(&real, path).map(Some)
     }
 
     fn look(
         &self,
         dir: &Utf8Path,
         entry: &std::fs::DirEntry,
+        watch: &mut Watch,
     ) -> Result<Option<Entry>, Box<Finding>> {
         let at = |finding: Finding, path: &Utf8Path| Box::new(finding.at(Place::file(path)));
         let name = entry.file_name().into_string().map_err(|name| {
@@ -134,6 +138,7 @@ impl Within {
         let mut kind = entry.file_type().map_err(|error| Box::new(unreadable(&path, &error)))?;
         let mut real = path.clone();
         if kind.is_symlink() {
+            watch.give_up();
             real = self.follow(dir, &path).map_err(|finding| at(*finding, &path))?;
             let data = fs_err::metadata(&real);
             kind = data.map_err(|error| Box::new(unreadable(&path, &error)))?.file_type();
@@ -146,8 +151,15 @@ impl Within {
             let message = "it is neither a file nor a directory and is left out";
             return Err(at(Finding::warning(message), &path));
         };
-        if kind == EntryKind::Dir && real.join(CACHE_TAG).is_file() {
-            return Ok(None);
+        if kind == EntryKind::Dir {
+            watch.look(&real);
+            let tag = real.join(CACHE_TAG);
+            if let Ok(data) = tag.symlink_metadata() {
+                watch.look(&tag);
+                if data.is_file() || tag.is_file() {
+                    return Ok(None);
+                }
+            }
         }
         Ok(Some(Entry { name, real, kind }))
     }
@@ -169,6 +181,21 @@ impl Within {
             )))),
         }
     }
+}
+
+/// The text of a file that is known by its real path, and as `path` to people.
+pub(super) fn read_text(real: &Utf8Path, path: &Utf8Path) -> Result<String, Box<Finding>> {
+    let failed = |message: &str| Box::new(Finding::error(message).at(Place::file(path)));
+    let cannot = |error: io::Error| Box::new(unreadable(path, &error));
+    let data = fs_err::metadata(real).map_err(cannot)?;
+    if !data.is_file() {
+        return Err(failed("it is not a file"));
+    }
+    if data.len() > MAX_TEXT {
+        return Err(failed("it is larger than a megabyte"));
+    }
+    let bytes = fs_err::read(real).map_err(cannot)?;
+    String::from_utf8(bytes).map_err(|_| failed("it is not valid UTF-8"))
 }
 
 /// For a link that leads back to a directory that it stands in.

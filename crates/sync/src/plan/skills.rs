@@ -1,6 +1,6 @@
 //! Skills: one directory each, under the plain name where that is free and ours to take.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use agents_system::{
     finding::{Finding, Place},
@@ -22,11 +22,12 @@ pub(super) fn plan(
     workspace: &Utf8Path,
     edited: Edited,
 ) {
-    let mut taken: BTreeSet<Utf8PathBuf> = BTreeSet::new();
+    let mut taken: HashSet<Utf8PathBuf> = HashSet::new();
+    let records = Records::of(ledger);
     let crowded = crowded_names(desired);
     for skill in &desired.skills {
         let is_crowded = crowded.contains(&(skill.dir.as_path(), skill.name.as_str()));
-        let Some(slot) = choose_slot(skill, facts, ledger, is_crowded, &taken) else {
+        let Some(slot) = choose_slot(skill, facts, &records, is_crowded, &taken) else {
             let finding = Finding::warning(format!(
                 "the skill `{}` is not installed: `{}` is not ours",
                 skill.name, skill.suffixed
@@ -39,7 +40,7 @@ pub(super) fn plan(
             continue;
         }
         taken.insert(slot.clone());
-        settle(plan, skill, &slot, facts, ledger, workspace, edited);
+        settle(plan, skill, &slot, facts, &records, workspace, edited);
     }
     let is_wanted = |property: &Property| match property {
         Property::Directory { dir, .. } => taken.contains(dir),
@@ -58,9 +59,46 @@ pub(super) fn plan(
     });
 }
 
+/// What the ledger says about directories, by their paths. There may be thousands.
+struct Records<'l> {
+    entries: &'l [Entry],
+    /// Where in the ledger.
+    at: HashMap<&'l Utf8Path, usize>,
+}
+
+impl<'l> Records<'l> {
+    fn of(ledger: &'l Ledger) -> Self {
+        let directories = ledger.entries.iter().enumerate().filter_map(|(at, entry)| {
+            let Property::Directory { dir, .. } = &entry.property else { return None };
+            Some((dir.as_path(), at))
+        });
+        Self { entries: &ledger.entries, at: directories.collect() }
+    }
+
+    fn entry(&self, slot: &Utf8Path) -> Option<&'l Entry> {
+        self.at.get(slot).map(|at| &self.entries[*at])
+    }
+
+    /// Of what we put there.
+    fn digest(&self, slot: &Utf8Path) -> Option<&'l String> {
+        match &self.entry(slot)?.property {
+            Property::Directory { digest, .. } => Some(digest),
+            Property::File { .. } | Property::Part(_) => None,
+        }
+    }
+
+    /// Puts an entry where the old one was; no other has been removed since.
+    fn replace(&self, owned: &mut Ledger, slot: &Utf8Path, entry: Entry) {
+        match self.at.get(slot) {
+            Some(at) => owned.entries[*at] = entry,
+            None => owned.entries.push(entry),
+        }
+    }
+}
+
 /// Names that more than one skill wants in one directory: all of them get their suffix.
-fn crowded_names(desired: &Desired) -> BTreeSet<(&Utf8Path, &str)> {
-    let mut wanted: BTreeMap<(&Utf8Path, &str), BTreeSet<&str>> = BTreeMap::new();
+fn crowded_names(desired: &Desired) -> HashSet<(&Utf8Path, &str)> {
+    let mut wanted: HashMap<(&Utf8Path, &str), BTreeSet<&str>> = HashMap::new();
     for skill in &desired.skills {
         let place = (skill.dir.as_path(), skill.name.as_str());
         wanted.entry(place).or_default().insert(&skill.suffixed);
@@ -72,14 +110,14 @@ fn crowded_names(desired: &Desired) -> BTreeSet<(&Utf8Path, &str)> {
 fn choose_slot(
     skill: &DesiredSkill,
     facts: &Facts,
-    ledger: &Ledger,
+    records: &Records<'_>,
     is_crowded: bool,
-    taken: &BTreeSet<Utf8PathBuf>,
+    taken: &HashSet<Utf8PathBuf>,
 ) -> Option<Utf8PathBuf> {
     let ours = |slot: &Utf8PathBuf| match facts.slot(slot) {
         Slot::Free | Slot::Source => true,
         Slot::Taken { marked: Marked::Yes, .. } => true,
-        Slot::Taken { digest, .. } => digest.is_some() && digest.as_ref() == recorded(ledger, slot),
+        Slot::Taken { digest, .. } => digest.is_some() && digest.as_ref() == records.digest(slot),
     };
     let plain = (!is_crowded).then(|| skill.slot(skill.name.as_str()));
     let mut names = plain.into_iter().chain([skill.slot(&skill.suffixed)]);
@@ -91,12 +129,11 @@ fn settle(
     skill: &DesiredSkill,
     slot: &Utf8Path,
     facts: &Facts,
-    ledger: &Ledger,
+    records: &Records<'_>,
     workspace: &Utf8Path,
     edited: Edited,
 ) {
-    let entry = ledger.directory(slot);
-    let recorded = recorded(ledger, slot);
+    let (entry, recorded) = (records.entry(slot), records.digest(slot));
     let action = match facts.slot(slot) {
         Slot::Free | Slot::Source => Some(Action::New),
         Slot::Taken { digest: Some(now), .. } if *now == skill.digest => None,
@@ -113,24 +150,17 @@ fn settle(
             Some(Action::Updated)
         }
     };
-    plan.owned.record(record(skill, slot, &skill.digest, entry, workspace));
+    let new = record(skill, slot, &skill.digest, entry, workspace);
+    records.replace(&mut plan.owned, slot, new);
     match action {
         None => plan.unchanged += 1,
         Some(action) => plan.changes.push(Change::Skill {
             slot: slot.to_owned(),
             action,
-            tree: Some(skill.tree.clone()),
+            files: Some((skill.files.clone(), skill.digest.clone())),
             from: skill.from.clone(),
             hosts: skill.hosts.clone(),
         }),
-    }
-}
-
-/// Of what we put there.
-fn recorded<'l>(ledger: &'l Ledger, slot: &Utf8Path) -> Option<&'l String> {
-    match &ledger.directory(slot)?.property {
-        Property::Directory { digest, .. } => Some(digest),
-        Property::File { .. } | Property::Part(_) => None,
     }
 }
 
@@ -182,7 +212,7 @@ fn abandon(
         Slot::Taken { .. } => plan.changes.push(Change::Skill {
             slot: dir.clone(),
             action: Action::Removed,
-            tree: None,
+            files: None,
             from: entry.from.clone(),
             hosts: Vec::new(),
         }),

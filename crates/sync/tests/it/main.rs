@@ -16,5 +16,7 @@ mod crashes;
 mod hazards;
 mod plan;
 mod registrations;
+#[cfg(unix)]
+mod remembered;
 mod want;
 mod world;

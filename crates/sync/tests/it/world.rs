@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, rc::Rc, time::SystemTime};
 
 use agents_host::HostId;
 use agents_plugin::skills::{Mode, SkillName, SkillTree, TreeEntry, TreeKind};
-use agents_sync::{Applied, Desired, DesiredPart, DesiredSkill, Edited, Places, desired::hex};
+use agents_sync::{
+    Applied, Desired, DesiredPart, DesiredSkill, Edited, Places, SkillFiles, desired::hex,
+};
 use agents_system::{
     edit::{Format, KeyPath},
     ledger::{Ledger, Share, What},
@@ -164,7 +166,7 @@ pub(crate) fn skill(dir: &Utf8Path, name: &str, origin: &str, tree: SkillTree) -
         suffixed: format!("{name}-{origin}"),
         source: Utf8PathBuf::from(format!("/nowhere/{origin}/{name}")),
         digest: hex(&tree.digest()),
-        tree: Rc::new(tree),
+        files: SkillFiles::Held(Rc::new(tree)),
         from: origin.to_owned(),
     }
 }

@@ -1,5 +1,6 @@
 //! What a skill consists of.
 
+use agents_system::memory::Watch;
 use agents_testkit::scratch::Scratch;
 
 use super::*;
@@ -22,9 +23,9 @@ fn show(scratch: &Scratch, dir: &str, within: &str) -> String {
 }
 
 fn digest(scratch: &Scratch, dir: &str) -> agents_system::cache::Digest {
-    let (digest, findings) = content_digest(&scratch.path(dir), &scratch.path(dir));
-    assert_eq!(findings, []);
-    digest.unwrap()
+    let content = content_of(&scratch.path(dir), &mut Watch::new());
+    assert_eq!(content.findings, []);
+    content.digest.unwrap()
 }
 
 #[test]
@@ -171,4 +172,40 @@ fn a_file_name_that_is_not_utf8_is_reported() {
     let (tree, findings) = SkillTree::read(&scratch.path("s"), &scratch.path("s"));
     assert_eq!(tree.unwrap().entries.len(), 1);
     assert!(findings[0].message.contains("is not valid UTF-8"));
+}
+
+#[cfg(unix)]
+#[test]
+fn skills_are_remembered_until_something_in_them_changes() {
+    let world = World::new("");
+    // Each is remembered on its own, so that one change does not hide another.
+    let changes: [(&str, String); 4] = [
+        ("s/one/more.md", "MORE".to_owned()),
+        ("s/one/SKILL.md", skill("one").replace("about", "ABOUT")),
+        ("s/one/new.md", String::new()),
+        ("s/two/SKILL.md", skill("two")),
+    ];
+    for at in 0..changes.len() {
+        let manifest =
+            format!("name = \"p{at}\"\ncrates = [\"*\"]\n[[skills]]\nsource.path = \"s\"\n");
+        world.registry(&format!("p{at}/SYMPOSIUM.toml"), manifest);
+        world.registry(&format!("p{at}/s/one/SKILL.md"), skill("one"));
+        world.registry(&format!("p{at}/s/one/more.md"), "more");
+    }
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    let first = world.skills(Fetch::Never);
+    let stored = || {
+        let mut files = world.path("agents/cache/skills").read_dir_utf8().unwrap();
+        fs_err::read(files.next().unwrap().unwrap().path()).unwrap()
+    };
+    let before = stored();
+    assert_eq!((world.skills(Fetch::Never), stored()), (first.clone(), before));
+    for (at, (path, text)) in changes.iter().enumerate() {
+        world.registry(&format!("p{at}/{path}"), text);
+    }
+    let now = world.skills(Fetch::Never).skills;
+    assert_eq!(now.len(), changes.len() + 1);
+    for (was, (path, _)) in first.skills.iter().zip(&changes) {
+        assert!(!now.contains(was) || path.contains("two"), "{path}");
+    }
 }
