@@ -17,6 +17,7 @@ use agents_system::{
     progress::Progress,
 };
 use camino::{Utf8Path, Utf8PathBuf};
+use tempfile::TempDir;
 
 use crate::{
     desired::{Desired, SkillFiles},
@@ -212,10 +213,12 @@ fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied
         announced.directories.clone_from(&plan.owned.directories);
         announced.save(&places.ledger)?;
     }
-    let mut failed = Vec::new();
+    let (mut failed, mut workshops) = (Vec::new(), Workshops::default());
     for at in 0..plan.changes.len() {
         let (place, done) = match &plan.changes[at] {
-            Change::Skill { slot, files, .. } => (slot.clone(), write_skill(slot, files.as_ref())),
+            Change::Skill { slot, files, .. } => {
+                (slot.clone(), write_skill(&mut workshops, slot, files.as_ref()))
+            }
             Change::File { file, before, after, .. } => {
                 (file.clone(), write_file(places, file, before.as_deref(), after.as_deref()))
             }
@@ -225,6 +228,8 @@ fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied
             plan.keep_ownership_of(&place, before);
         }
     }
+    // They would keep empty directories from going.
+    drop(workshops);
     if !plan.changes.is_empty() {
         remove_empty(&mut plan.owned.directories);
     }
@@ -298,49 +303,72 @@ fn write_file(
     }
 }
 
-fn write_skill(slot: &Utf8Path, files: Option<&(SkillFiles, String)>) -> Result<(), Box<Finding>> {
+fn write_skill(
+    workshops: &mut Workshops,
+    slot: &Utf8Path,
+    files: Option<&(SkillFiles, String)>,
+) -> Result<(), Box<Finding>> {
     let done = match files {
-        Some((files, digest)) => install(slot, &*files.load(digest)?),
-        None => remove(slot),
+        Some((files, digest)) => workshops.install(slot, &*files.load(digest)?),
+        None => workshops.remove(slot),
     };
     done.map_err(|error| Box::new(Finding::error(format!("not written: {error}"))))
 }
 
-/// Takes the skill away in one step and then deletes it, so that being killed never leaves half of one.
-fn remove(slot: &Utf8Path) -> io::Result<()> {
-    let parent = slot.parent().unwrap_or(Utf8Path::new("."));
-    let aside = tempfile::Builder::new().prefix(BUILDING).tempdir_in(parent)?;
-    match fs_err::rename(slot, aside.path().join("skill")) {
-        // Another name of the same directory was removed before.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        moved => moved.and_then(|()| aside.close()),
-    }
+/// Directories beside skills in which those are put together and taken apart, one for all skills of a directory, because
+/// making and removing one costs as much as writing a small skill. What is in them is gone when they are dropped.
+#[derive(Default)]
+struct Workshops {
+    open: HashMap<Utf8PathBuf, TempDir>,
+    used: usize,
 }
 
-/// Writes the skill beside its place and then puts it there in one step.
-fn install(slot: &Utf8Path, tree: &SkillTree) -> io::Result<()> {
-    let parent = slot.parent().unwrap_or(Utf8Path::new("."));
-    fs_err::create_dir_all(parent)?;
-    let building = tempfile::Builder::new().prefix(BUILDING).tempdir_in(parent)?;
-    let new = Utf8PathBuf::from_path_buf(building.path().join("skill"))
-        .map_err(|path| io::Error::other(format!("`{}` is not UTF-8", path.display())))?;
-    fs_err::create_dir(&new)?;
-    for entry in &tree.entries {
-        let path = new.join(&entry.path);
-        match &entry.kind {
-            TreeKind::Dir => fs_err::create_dir_all(&path)?,
-            TreeKind::File { mode, bytes } => {
-                if let Some(parent) = path.parent() {
-                    fs_err::create_dir_all(parent)?;
-                }
-                fs_err::write(&path, bytes)?;
-                set_mode(&path, *mode)?;
-            }
+impl Workshops {
+    /// A path on the file system of `slot` that nothing is at. Hosts do not look that deep.
+    fn beside(&mut self, slot: &Utf8Path) -> io::Result<Utf8PathBuf> {
+        let parent = slot.parent().unwrap_or(Utf8Path::new("."));
+        if !self.open.contains_key(parent) {
+            let new = tempfile::Builder::new().prefix(BUILDING).tempdir_in(parent)?;
+            self.open.insert(parent.to_owned(), new);
+        }
+        self.used += 1;
+        let workshop = self.open[parent].path().join(format!("skill-{}", self.used));
+        Utf8PathBuf::from_path_buf(workshop)
+            .map_err(|path| io::Error::other(format!("`{}` is not UTF-8", path.display())))
+    }
+
+    /// Takes the skill away in one step and then deletes it, so that being killed never leaves half of one.
+    fn remove(&mut self, slot: &Utf8Path) -> io::Result<()> {
+        let aside = self.beside(slot)?;
+        match fs_err::rename(slot, &aside) {
+            // Another name of the same directory was removed before.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            moved => moved.and_then(|()| fs_err::remove_dir_all(aside)),
         }
     }
-    fs_err::write(new.join(IGNORE_FILE), IGNORE_ALL)?;
-    fs_err::write(new.join(MARKER), "")?;
-    atomic::replace_directory(&new, slot)
+
+    /// Writes the skill beside its place and then puts it there in one step.
+    fn install(&mut self, slot: &Utf8Path, tree: &SkillTree) -> io::Result<()> {
+        if let Some(parent) = slot.parent() {
+            fs_err::create_dir_all(parent)?;
+        }
+        let new = self.beside(slot)?;
+        fs_err::create_dir(&new)?;
+        for entry in &tree.entries {
+            let path = new.join(&entry.path);
+            match &entry.kind {
+                // It comes before what is in it.
+                TreeKind::Dir => fs_err::create_dir(&path)?,
+                TreeKind::File { mode, bytes } => {
+                    fs_err::write(&path, bytes)?;
+                    set_mode(&path, *mode)?;
+                }
+            }
+        }
+        fs_err::write(new.join(IGNORE_FILE), IGNORE_ALL)?;
+        fs_err::write(new.join(MARKER), "")?;
+        atomic::replace_directory(&new, slot)
+    }
 }
 
 #[cfg(unix)]
