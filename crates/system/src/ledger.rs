@@ -240,14 +240,6 @@ impl Ledger {
         atomic::write(file, text.as_bytes()).map_err(failed)
     }
 
-    /// The entry for a directory.
-    #[must_use]
-    pub fn directory(&self, dir: &Utf8Path) -> Option<&Entry> {
-        self.entries.iter().find(|entry| {
-            matches!(&entry.property, Property::Directory { dir: owned, .. } if owned == dir)
-        })
-    }
-
     /// The entry for a file as a whole.
     #[must_use]
     pub fn file(&self, file: &Utf8Path) -> Option<&Entry> {
