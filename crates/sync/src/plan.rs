@@ -120,9 +120,10 @@ impl Plan {
         edited: Edited,
     ) -> Self {
         let mut plan = Self { owned: ledger.clone(), ..Self::default() };
-        skills::plan(&mut plan, desired, facts, ledger, workspace, edited);
-        parts::plan(&mut plan, desired, facts, ledger, workspace, edited);
-        files::plan(&mut plan, desired, facts, ledger, workspace, edited);
+        let given = Given { desired, facts, ledger, workspace, edited };
+        skills::plan(&mut plan, given);
+        parts::plan(&mut plan, given);
+        files::plan(&mut plan, given);
         plan
     }
 
@@ -140,29 +141,36 @@ impl Plan {
     }
 }
 
-/// The same entry for one workspace more.
-fn shared(entry: Option<&Entry>, workspace: &Utf8Path) -> BTreeSet<Utf8PathBuf> {
-    let mut workspaces = entry.map(|entry| entry.workspaces.clone()).unwrap_or_default();
-    workspaces.insert(workspace.to_owned());
-    workspaces
+/// What a plan is made of.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    desired: &'a Desired,
+    facts: &'a Facts,
+    ledger: &'a Ledger,
+    workspace: &'a Utf8Path,
+    edited: Edited,
 }
 
-/// What this workspace wanted earlier and does not want now: to be removed if nobody else wants it, else only let go.
-fn abandoned<'l>(
-    ledger: &'l Ledger,
-    workspace: &'l Utf8Path,
-    is_wanted: impl Fn(&Property) -> bool + 'l,
-) -> impl Iterator<Item = (&'l Entry, Others)> {
-    let ours = ledger.entries.iter().filter(move |entry| entry.workspaces.contains(workspace));
-    ours.filter(move |entry| !is_wanted(&entry.property)).map(|entry| {
-        let others = if entry.workspaces.len() > 1 { Others::WantIt } else { Others::DoNot };
-        (entry, others)
-    })
-}
+impl<'a> Given<'a> {
+    /// The workspaces that want something, this one included.
+    fn shared(self, entry: Option<&Entry>) -> BTreeSet<Utf8PathBuf> {
+        let mut workspaces = entry.map(|entry| entry.workspaces.clone()).unwrap_or_default();
+        workspaces.insert(self.workspace.to_owned());
+        workspaces
+    }
 
-/// Whether another workspace wants something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Others {
-    WantIt,
-    DoNot,
+    /// What this workspace wanted earlier and nobody wants now. What others still want is only let go.
+    fn abandoned(self, plan: &mut Plan, is_wanted: impl Fn(&Property) -> bool) -> Vec<&'a Entry> {
+        let ours = |entry: &&Entry| {
+            entry.workspaces.contains(self.workspace) && !is_wanted(&entry.property)
+        };
+        let (shared, alone): (Vec<&Entry>, Vec<&Entry>) =
+            self.ledger.entries.iter().filter(ours).partition(|entry| entry.workspaces.len() > 1);
+        for entry in shared {
+            let mut entry = entry.clone();
+            entry.workspaces.remove(self.workspace);
+            plan.owned.record(entry);
+        }
+        alone
+    }
 }

@@ -4,56 +4,34 @@ use std::collections::BTreeSet;
 
 use agents_system::{
     finding::{Finding, Place},
-    ledger::{Entry, Ledger, Property},
+    ledger::{Entry, Property},
 };
 use camino::Utf8Path;
 
-use super::{Action, Change, Edited, Note, Others, Plan, abandoned, shared};
+use super::{Action, Change, Edited, Given, Note, Plan};
 use crate::{
-    desired::{Desired, DesiredFile, digest_of},
-    facts::{Facts, File},
+    desired::{DesiredFile, digest_of},
+    facts::File,
 };
 
-pub(super) fn plan(
-    plan: &mut Plan,
-    desired: &Desired,
-    facts: &Facts,
-    ledger: &Ledger,
-    workspace: &Utf8Path,
-    edited: Edited,
-) {
+pub(super) fn plan(plan: &mut Plan, given: Given<'_>) {
     let mut wanted: BTreeSet<&Utf8Path> = BTreeSet::new();
-    for whole in &desired.files {
+    for whole in &given.desired.files {
         if wanted.insert(&whole.file) {
-            put(plan, whole, facts, ledger, workspace, edited);
+            put(plan, given, whole);
         }
     }
     let is_wanted = |property: &Property| match property {
         Property::File { file, .. } => wanted.contains(file.as_path()),
         Property::Directory { .. } | Property::Part(_) => true,
     };
-    let gone: Vec<_> = abandoned(ledger, workspace, is_wanted).collect();
-    for (entry, others) in gone {
-        let Property::File { file, digest } = &entry.property else { continue };
-        if others == Others::WantIt {
-            let mut entry = entry.clone();
-            entry.workspaces.remove(workspace);
-            plan.owned.record(entry);
-        } else {
-            take(plan, entry, file, digest, facts, edited);
-        }
+    for entry in given.abandoned(plan, is_wanted) {
+        take(plan, given, entry);
     }
 }
 
-fn put(
-    plan: &mut Plan,
-    whole: &DesiredFile,
-    facts: &Facts,
-    ledger: &Ledger,
-    workspace: &Utf8Path,
-    edited: Edited,
-) {
-    let entry = ledger.file(&whole.file);
+fn put(plan: &mut Plan, given: Given<'_>, whole: &DesiredFile) {
+    let entry = given.ledger.file(&whole.file);
     let ours = entry.and_then(|entry| match &entry.property {
         Property::File { digest, .. } => Some(digest),
         Property::Directory { .. } | Property::Part(_) => None,
@@ -62,10 +40,12 @@ fn put(
         let finding = Finding::warning(said.to_owned()).at(Place::file(&whole.file));
         finding.hint(hint.to_owned())
     };
-    let (action, before) = match (facts.file(&whole.file), ours) {
+    let (action, before) = match (given.facts.file(&whole.file), ours) {
         (File::Absent, _) => (Some(Action::New), None),
         (File::Text(now), Some(_)) if *now == whole.text => (None, None),
-        (File::Text(now), Some(ours)) if digest_of(now) == *ours || edited == Edited::Overwrite => {
+        (File::Text(now), Some(ours))
+            if digest_of(now) == *ours || given.edited == Edited::Overwrite =>
+        {
             (Some(Action::Updated), Some(now.clone()))
         }
         (File::Text(_), Some(_)) => {
@@ -92,7 +72,7 @@ fn put(
     plan.owned.record(Entry {
         what: whole.what,
         property: Property::File { file: whole.file.clone(), digest: digest_of(&whole.text) },
-        workspaces: shared(entry, workspace),
+        workspaces: given.shared(entry),
         from: whole.from.clone(),
     });
     let Some(action) = action else {
@@ -109,18 +89,12 @@ fn put(
     });
 }
 
-fn take(
-    plan: &mut Plan,
-    entry: &Entry,
-    file: &Utf8Path,
-    digest: &str,
-    facts: &Facts,
-    edited: Edited,
-) {
+fn take(plan: &mut Plan, given: Given<'_>, entry: &Entry) {
+    let Property::File { file, digest } = &entry.property else { return };
     plan.owned.forget(&entry.property);
-    match facts.file(file) {
+    match given.facts.file(file) {
         File::Absent => {}
-        File::Text(now) if digest_of(now) == digest || edited == Edited::Overwrite => {
+        File::Text(now) if digest_of(now) == *digest || given.edited == Edited::Overwrite => {
             plan.changes.push(Change::File {
                 file: file.to_owned(),
                 before: Some(now.clone()),

@@ -12,49 +12,37 @@ use agents_system::{
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use super::{Action, Change, Edited, Note, Others, Plan, abandoned, shared};
+use super::{Action, Change, Edited, Given, Note, Plan};
 use crate::{
-    desired::{Desired, DesiredPart},
+    desired::DesiredPart,
     facts::{Facts, File},
 };
 
-pub(super) fn plan(
-    plan: &mut Plan,
-    desired: &Desired,
-    facts: &Facts,
-    ledger: &Ledger,
-    workspace: &Utf8Path,
-    edited: Edited,
-) {
+pub(super) fn plan(plan: &mut Plan, given: Given<'_>) {
     let mut pages: BTreeMap<Utf8PathBuf, Page> = BTreeMap::new();
     let mut wanted: Vec<&DesiredPart> = Vec::new();
-    for part in &desired.parts {
-        let Some(page) = open(&mut pages, &part.file, part.format, facts, plan) else {
+    for part in &given.desired.parts {
+        let Some(page) = open(&mut pages, &part.file, part.format, given.facts, plan) else {
             continue;
         };
         // Hosts that share a file share the entry.
         if !wanted.iter().any(|known| known.is_at(part)) {
             wanted.push(part);
-            put(plan, page, part, ledger, workspace, edited);
+            put(plan, given, page, part);
         }
     }
     let is_wanted = |property: &Property| match property {
         Property::Part(part) => wanted.iter().any(|it| part.is_at(&it.file, &it.at, &it.share)),
         Property::Directory { .. } | Property::File { .. } => true,
     };
-    let gone: Vec<_> = abandoned(ledger, workspace, is_wanted).collect();
-    for (entry, others) in gone {
+    for entry in given.abandoned(plan, is_wanted) {
         let Property::Part(part) = &entry.property else { continue };
-        if others == Others::WantIt {
-            let mut entry = entry.clone();
-            entry.workspaces.remove(workspace);
-            plan.owned.record(entry);
-        } else if let Some(page) = open(&mut pages, &part.file, part.format, facts, plan) {
-            take(plan, page, entry, part, edited);
+        if let Some(page) = open(&mut pages, &part.file, part.format, given.facts, plan) {
+            take(plan, page, entry, part, given.edited);
         }
     }
     for (file, page) in pages {
-        close(plan, file, page, ledger);
+        close(plan, file, page, given.ledger);
     }
 }
 
@@ -117,14 +105,8 @@ enum Now<'v> {
     Other(&'v Value),
 }
 
-fn put(
-    plan: &mut Plan,
-    page: &mut Page,
-    part: &DesiredPart,
-    ledger: &Ledger,
-    workspace: &Utf8Path,
-    edited: Edited,
-) {
+fn put(plan: &mut Plan, given: Given<'_>, page: &mut Page, part: &DesiredPart) {
+    let Given { ledger, workspace, edited, .. } = given;
     let recorded = ledger.parts().find(|(_, it)| it.is_at(&part.file, &part.at, &part.share));
     let (entry, owned) = recorded.unzip();
     if part.share == Share::Scaffold && owned.is_none() && page.before.is_some() {
@@ -187,7 +169,7 @@ fn put(
             value: part.value.clone(),
             made,
         }),
-        workspaces: shared(entry, workspace),
+        workspaces: given.shared(entry),
         from: part.from.clone(),
     });
     let Some(action) = action else {

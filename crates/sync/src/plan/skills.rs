@@ -8,20 +8,14 @@ use agents_system::{
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Action, Change, Edited, Others, Plan, abandoned, shared};
+use super::{Action, Change, Edited, Given, Plan};
 use crate::{
     desired::{Desired, DesiredSkill},
     facts::{Facts, Marked, Slot},
 };
 
-pub(super) fn plan(
-    plan: &mut Plan,
-    desired: &Desired,
-    facts: &Facts,
-    ledger: &Ledger,
-    workspace: &Utf8Path,
-    edited: Edited,
-) {
+pub(super) fn plan(plan: &mut Plan, given: Given<'_>) {
+    let Given { desired, facts, ledger, .. } = given;
     let mut taken: HashSet<Utf8PathBuf> = HashSet::new();
     let records = Records::of(ledger);
     let crowded = crowded_names(desired);
@@ -40,15 +34,14 @@ pub(super) fn plan(
             continue;
         }
         taken.insert(slot.clone());
-        settle(plan, skill, &slot, facts, &records, workspace, edited);
+        settle(plan, given, skill, &slot, &records);
     }
     let is_wanted = |property: &Property| match property {
         Property::Directory { dir, .. } => taken.contains(dir),
         Property::File { .. } | Property::Part(_) => true,
     };
-    let gone: Vec<_> = abandoned(ledger, workspace, is_wanted).collect();
-    for (entry, others) in gone {
-        abandon(plan, entry, others, facts, workspace, edited);
+    for entry in given.abandoned(plan, is_wanted) {
+        abandon(plan, given, entry);
     }
     // What was left to the user is forgotten when they remove it.
     plan.owned.entries.retain(|entry| match &entry.property {
@@ -126,31 +119,29 @@ fn choose_slot(
 
 fn settle(
     plan: &mut Plan,
+    given: Given<'_>,
     skill: &DesiredSkill,
     slot: &Utf8Path,
-    facts: &Facts,
     records: &Records<'_>,
-    workspace: &Utf8Path,
-    edited: Edited,
 ) {
     let (entry, recorded) = (records.entry(slot), records.digest(slot));
-    let action = match facts.slot(slot) {
+    let action = match given.facts.slot(slot) {
         Slot::Free | Slot::Source => Some(Action::New),
         Slot::Taken { digest: Some(now), .. } if *now == skill.digest => None,
         Slot::Taken { digest: now, .. } => {
             // Without a record, the mark alone says whose it is; there is nothing to compare with.
             let touched = recorded.is_some_and(|recorded| Some(recorded) != now.as_ref());
-            if touched && edited == Edited::Keep {
+            if touched && given.edited == Edited::Keep {
                 plan.findings.push(kept(slot, "replaces it"));
                 return;
             }
             if let (None, Some(now)) = (recorded, now) {
-                plan.adopted.push(record(skill, slot, now, entry, workspace));
+                plan.adopted.push(record(given, skill, slot, now, entry));
             }
             Some(Action::Updated)
         }
     };
-    let new = record(skill, slot, &skill.digest, entry, workspace);
+    let new = record(given, skill, slot, &skill.digest, entry);
     records.replace(&mut plan.owned, slot, new);
     match action {
         None => plan.unchanged += 1,
@@ -165,41 +156,29 @@ fn settle(
 }
 
 fn record(
+    given: Given<'_>,
     skill: &DesiredSkill,
     slot: &Utf8Path,
     digest: &str,
     before: Option<&Entry>,
-    workspace: &Utf8Path,
 ) -> Entry {
     Entry {
         what: What::Skill,
         property: Property::Directory { dir: slot.to_owned(), digest: digest.to_owned() },
-        workspaces: shared(before, workspace),
+        workspaces: given.shared(before),
         from: skill.from.clone(),
     }
 }
 
-fn abandon(
-    plan: &mut Plan,
-    entry: &Entry,
-    others: Others,
-    facts: &Facts,
-    workspace: &Utf8Path,
-    edited: Edited,
-) {
+fn abandon(plan: &mut Plan, given: Given<'_>, entry: &Entry) {
     let Property::Directory { dir, digest } = &entry.property else { return };
-    if others == Others::WantIt {
-        let mut entry = entry.clone();
-        entry.workspaces.remove(workspace);
-        return plan.owned.record(entry);
-    }
-    match facts.slot(dir) {
+    match given.facts.slot(dir) {
         Slot::Taken { digest: now, marked: Marked::No } if now.as_ref() != Some(digest) => {
             // Somebody put their own there.
             return plan.owned.forget(&entry.property);
         }
         Slot::Taken { digest: now, .. }
-            if now.as_ref() != Some(digest) && edited == Edited::Keep =>
+            if now.as_ref() != Some(digest) && given.edited == Edited::Keep =>
         {
             // It still carries our mark; the record remembers that it is theirs.
             plan.owned.record(Entry { workspaces: BTreeSet::new(), ..entry.clone() });
@@ -207,7 +186,7 @@ fn abandon(
         }
         _ => plan.owned.forget(&entry.property),
     }
-    match facts.slot(dir) {
+    match given.facts.slot(dir) {
         Slot::Free | Slot::Source => {}
         Slot::Taken { .. } => plan.changes.push(Change::Skill {
             slot: dir.clone(),
