@@ -38,9 +38,9 @@ pub use tree::{MAX_BYTES, MAX_ENTRIES, Mode, SkillTree, TreeEntry, TreeKind, con
 use self::{gather::Gather, sources::Locator};
 use crate::{
     active::ActiveSet,
-    catalog::Registries,
+    catalog::{Catalog, Registries},
     manifest::PluginName,
-    plugin::Origin,
+    plugin::{Origin, Plugin},
     predicate::{Gate, Matched, Surroundings, evaluate::Asker},
     probes::Acquire,
 };
@@ -164,6 +164,18 @@ impl fmt::Display for Why {
             Self::SyncingOff => "`agents-syncing` is off",
         })
     }
+}
+
+/// The names of the directories with skills below `path` of a plugin; nothing in them is believed.
+pub(crate) fn names_at(
+    plugin: &Plugin,
+    path: &str,
+    catalog: &Catalog,
+    workspace: Option<&Workspace>,
+) -> Vec<String> {
+    let Ok(area) = area::of_path(plugin, path, catalog, workspace) else { return Vec::new() };
+    let found = discover::discover(&area, &mut Vec::new());
+    found.iter().filter_map(|it| Some(it.dir.file_name()?.to_owned())).collect()
 }
 
 impl Registries<'_> {
