@@ -10,6 +10,8 @@
 
 mod world;
 
+#[cfg(target_os = "linux")]
+mod choices;
 mod command_line;
 mod config;
 mod consent;

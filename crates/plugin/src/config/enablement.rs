@@ -24,15 +24,11 @@ pub struct Enablement {
 struct Entry {
     key: Key,
     name: String,
-    workspace: Option<Place>,
+    /// The root of the only workspace that it is about, as it really is.
+    workspace: Option<Utf8PathBuf>,
     line: u32,
-}
-
-/// A workspace: as it is written, and as it really is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
-    written: String,
-    root: Utf8PathBuf,
+    /// As it stands in the file.
+    written: Value,
 }
 
 /// The lists of `[plugins]`.
@@ -112,6 +108,7 @@ impl Enablement {
                 name: name.to_string(),
                 workspace: None,
                 line,
+                written: json!(name.as_str()),
             }));
         }
         table.deny_unknown();
@@ -121,7 +118,7 @@ impl Enablement {
     /// One of the lists as the file would have it, with paths resolved.
     pub(super) fn value(&self, key: Key) -> Value {
         let entries = self.entries.iter().filter(|entry| entry.key == key);
-        entries.map(|entry| entry.value(|place| place.root.as_str())).collect()
+        entries.map(Entry::value).collect()
     }
 
     /// Everything that is said.
@@ -204,18 +201,23 @@ impl Enablement {
                 if said.peek().is_some() {
                     return Vec::new();
                 }
+                let mut list = self.entries.iter().filter(|entry| entry.key == key).peekable();
+                let is_new = list.peek().is_none();
                 let value = match scope {
-                    Scope::Everywhere => json!(name),
                     Scope::Workspace(root) => json!({ "name": name, "workspace": root }),
+                    // They may be `[[plugins.use]]`, among which there is no place for a plain name.
+                    Scope::Everywhere if !is_new && list.all(|it| it.written.is_object()) => {
+                        json!({ "name": name })
+                    }
+                    Scope::Everywhere => json!(name),
                 };
-                vec![Edit::Append { at: key.path(), value }]
+                let list = Edit::Set { at: key.path(), value: json!([]) };
+                let append = Edit::Append { at: key.path(), value };
+                is_new.then_some(list).into_iter().chain([append]).collect()
             }
             Decision::StopUsing(..) | Decision::StopDisabling(_) => {
                 let mut edits: Vec<Edit> = said
-                    .map(|entry| Edit::RemoveItem {
-                        at: key.path(),
-                        value: entry.value(|place| &place.written),
-                    })
+                    .map(|entry| Edit::RemoveItem { at: key.path(), value: entry.written.clone() })
                     .collect();
                 if !edits.is_empty() {
                     edits.push(Edit::RemoveIfEmpty { at: key.path() });
@@ -234,15 +236,14 @@ impl Enablement {
 
 impl Entry {
     fn word(&self) -> Word<'_> {
-        let Self { key, name, workspace, line } = self;
-        let workspace = workspace.as_ref().map(|place| place.root.as_path());
-        Word { key: *key, name, workspace, line: *line }
+        let Self { key, name, workspace, line, written: _ } = self;
+        Word { key: *key, name, workspace: workspace.as_deref(), line: *line }
     }
 
-    fn value<'e>(&'e self, path: impl Fn(&'e Place) -> &'e str) -> Value {
+    fn value(&self) -> Value {
         match &self.workspace {
             None => json!(self.name),
-            Some(place) => json!({ "name": self.name, "workspace": path(place) }),
+            Some(root) => json!({ "name": self.name, "workspace": root }),
         }
     }
 
@@ -253,14 +254,14 @@ impl Entry {
     fn is_about(&self, scope: Scope<'_>) -> bool {
         match (scope, &self.workspace) {
             (Scope::Everywhere, None) => true,
-            (Scope::Workspace(root), Some(place)) => canonical(root) == place.root,
+            (Scope::Workspace(root), Some(only)) => canonical(root) == *only,
             (Scope::Everywhere, Some(_)) | (Scope::Workspace(_), None) => false,
         }
     }
 
     fn counts_in(&self, workspace: Option<&Utf8Path>) -> bool {
         let Some(only) = &self.workspace else { return true };
-        workspace.is_some_and(|root| canonical(root) == only.root)
+        workspace.is_some_and(|root| canonical(root) == *only)
     }
 }
 
@@ -272,8 +273,13 @@ fn decode_uses(table: &Table<'_>, dirs: &Dirs) -> Vec<Entry> {
     };
     let uses = items.filter_map(|item| {
         let line = item.line();
-        let entry =
-            |name: &str, workspace| Entry { key: Key::Use, name: name.to_owned(), workspace, line };
+        let entry = |name: &str, workspace, written| Entry {
+            key: Key::Use,
+            name: name.to_owned(),
+            workspace,
+            line,
+            written,
+        };
         if item.is_string() {
             let name = item.string("use")?;
             if name.as_str() == "*" {
@@ -283,7 +289,7 @@ fn decode_uses(table: &Table<'_>, dirs: &Dirs) -> Vec<Entry> {
                 );
                 return None;
             }
-            return Some(entry(&name, None));
+            return Some(entry(&name, None, json!(name.as_str())));
         }
         let Some(inner) = item.table("an entry of `use`") else {
             item.wrong_type("use", "a list of names or of tables with `name` and `workspace`");
@@ -291,9 +297,12 @@ fn decode_uses(table: &Table<'_>, dirs: &Dirs) -> Vec<Entry> {
         };
         let (name, workspace) = (inner.required_string("name"), inner.string("workspace"));
         inner.deny_unknown();
-        let workspace = workspace
-            .map(|path| Place { written: path.to_string(), root: resolve(path.as_str(), dirs) });
-        Some(entry(&name?, workspace))
+        let name = name?;
+        let Some(path) = workspace else {
+            return Some(entry(&name, None, json!({ "name": name.as_str() })));
+        };
+        let written = json!({ "name": name.as_str(), "workspace": path.as_str() });
+        Some(entry(&name, Some(resolve(path.as_str(), dirs)), written))
     });
     uses.collect()
 }

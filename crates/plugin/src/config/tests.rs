@@ -383,6 +383,7 @@ mod settings {
                 "hosts = []",
                 "hook-scope = \"global\"",
                 "agents-syncing = true",
+                "auto-update = \"warn\"",
                 "defaults.symposium-recommendations = true",
                 "defaults.user-plugins = true",
                 "plugins.use = []",
