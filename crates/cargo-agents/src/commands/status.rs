@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use agents_host::Host;
+use agents_host::{Host, HostId, Roots, Scope};
 use agents_plugin::{
     active::{Cause, Considered, Reason, State},
     config::{Config, Word},
@@ -51,7 +51,9 @@ pub(crate) struct StatusDocument {
     /// Names in the configuration that nothing here has
     unmatched: Vec<WordView>,
     hosts: Vec<HostView>,
-    /// How many changes `sync` would make
+    /// How many changes `sync` would make where no configured host looks: it takes back what others had
+    elsewhere: usize,
+    /// How many changes `sync` would make altogether; one may be for several hosts
     pending: usize,
     findings: Vec<FindingView>,
 }
@@ -139,13 +141,23 @@ pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Fail
         findings.extend(newer(settings));
         settings.progress.end();
         Failure::if_interrupted()?;
+        let pending = Pending::all(&plan);
+        let view = |host: &&Host| HostView {
+            id: host.id.to_string(),
+            name: host.name.clone(),
+            pending: pending.iter().filter(|it| it.concerns(host, &roots)).count(),
+        };
         let document = StatusDocument {
             workspace: root.to_string(),
             config: Config::file(&settings.dirs).into_string(),
             plugins: plugins(here),
             unmatched: unmatched(here, root),
-            hosts: hosts.iter().map(|host| host_view(host, &plan)).collect(),
-            pending: plan.changes.len(),
+            hosts: hosts.iter().map(view).collect(),
+            elsewhere: pending
+                .iter()
+                .filter(|it| !hosts.iter().any(|host| it.concerns(host, &roots)))
+                .count(),
+            pending: pending.len(),
             findings: findings.iter().map(FindingView::from).collect(),
         };
         if output.is_json() {
@@ -215,6 +227,9 @@ fn render(document: &StatusDocument, output: &Output) -> Result<(), Failure> {
     if document.hosts.is_empty() {
         output.line("  none; `cargo agents init` configures those that are installed")?;
     }
+    if document.elsewhere > 0 {
+        output.line(format!("  others that had something  {}", pending(document.elsewhere)))?;
+    }
     match document.pending {
         0 => Ok(()),
         _ => {
@@ -224,10 +239,8 @@ fn render(document: &StatusDocument, output: &Output) -> Result<(), Failure> {
 }
 
 fn render_plugin(it: &PluginView, config: &str, output: &Output) -> Result<(), Failure> {
-    output.line(format!("  {}  ({})  {}", it.name, it.from, it.because))?;
-    if let Some(word) = &it.said {
-        output.line(format!("    {}", place(word, config)))?;
-    }
+    let because = it.said.as_ref().map_or_else(|| it.because.clone(), |word| place(word, config));
+    output.line(format!("  {}  ({})  {because}", it.name, it.from))?;
     if it.withheld == Some("programs") {
         output.line(format!(
             "    none of its programs run by themselves; `cargo agents use {}` lets them",
@@ -237,7 +250,8 @@ fn render_plugin(it: &PluginView, config: &str, output: &Output) -> Result<(), F
     for row in rows(&it.pieces) {
         output.line(format!("    {row}"))?;
     }
-    if it.runs_programs && it.state == "active" {
+    let by_itself = it.state == "active" && it.origin != "built-in" && it.withheld.is_none();
+    if it.runs_programs && by_itself {
         output.line("    its programs run with your rights, outside any sandbox")?;
     }
     Ok(())
@@ -321,10 +335,17 @@ fn because(
         (State::Inactive(Reason::NoConsent | Reason::WouldRun), None) => {
             "its conditions do not hold".to_owned()
         }
+        (State::Inactive(Reason::Sleeping), _) => {
+            format!("it names no crate, so it sleeps until `cargo agents use {word}`")
+        }
         (State::Active(Cause::Chained(by)), _) => format!("brought along by `{by}`"),
         _ => {
             let why = short_reason(considered, here);
-            let plain = ["active: ", "not active: "].iter().find_map(|it| why.strip_prefix(it));
+            if why == "active" {
+                return "its conditions hold".to_owned();
+            }
+            let states = ["active: ", "not active: ", "active "];
+            let plain = states.iter().find_map(|it| why.strip_prefix(it));
             plain.unwrap_or(&why).to_owned()
         }
     }
@@ -403,14 +424,42 @@ impl Active {
     }
 }
 
-fn host_view(host: &Host, plan: &Plan) -> HostView {
-    let changes = plan.changes.iter().map(|change| match change {
-        Change::Skill { hosts, .. } => usize::from(hosts.contains(&host.id)),
-        Change::File { notes, .. } => {
-            notes.iter().filter(|note| note.host.as_ref() == Some(&host.id)).count()
+/// One thing that `sync` would do, and where.
+struct Pending<'p> {
+    /// The hosts that it is for; none for what goes.
+    hosts: Vec<&'p HostId>,
+    /// The directory of skills, or the file.
+    place: &'p Utf8Path,
+}
+
+impl Pending<'_> {
+    fn all(plan: &Plan) -> Vec<Pending<'_>> {
+        let of = |change| match change {
+            &Change::Skill { ref slot, ref hosts, .. } => {
+                let place = slot.parent().unwrap_or(slot);
+                vec![Pending { hosts: hosts.iter().collect(), place }]
+            }
+            Change::File { file, notes, .. } => notes
+                .iter()
+                .map(|note| Pending { hosts: note.host.iter().collect(), place: file })
+                .collect(),
+        };
+        plan.changes.iter().flat_map(of).collect()
+    }
+
+    /// Whether a host would see it. What goes has no host any more, but it is still where some host reads it.
+    fn concerns(&self, host: &Host, roots: &Roots<'_>) -> bool {
+        if !self.hosts.is_empty() {
+            return self.hosts.contains(&&host.id);
         }
-    });
-    HostView { id: host.id.to_string(), name: host.name.clone(), pending: changes.sum() }
+        Scope::ALL.iter().any(|scope| {
+            let paths = host.paths(*scope, roots);
+            let files = [paths.hook_file, paths.hook_file_fallback, paths.mcp_file];
+            let lists = [paths.skills_read, paths.hook_files_read, paths.mcp_file_instead];
+            let all = files.into_iter().flatten().chain(lists.into_iter().flatten());
+            all.chain(paths.mcp_files_read).any(|path| path == self.place)
+        })
+    }
 }
 
 impl From<&Piece> for PieceView {

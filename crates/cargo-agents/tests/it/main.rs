@@ -26,6 +26,9 @@ mod registries;
 mod seed_000_flows;
 mod seed_001_subcommands;
 mod seed_promises;
+mod status;
 mod sync;
 mod tour;
+#[cfg(target_os = "linux")]
+mod updates;
 mod workspaces;
