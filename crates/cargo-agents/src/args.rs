@@ -89,6 +89,34 @@ pub(crate) enum Command {
     },
     /// Show what `sync` would change, line by line
     Diff,
+    /// What is active here and why, and whether your coding agents have it
+    Status,
+    /// Turn a plugin on, here or everywhere
+    Use {
+        /// The plugin, or the crate that embeds it
+        name: String,
+        /// In every workspace
+        #[arg(long)]
+        global: bool,
+        /// Take that back
+        #[arg(long)]
+        remove: bool,
+    },
+    /// Turn a plugin off, whatever else is said about it
+    Disable {
+        /// The plugin, or the crate that embeds it
+        name: String,
+        /// Take that back
+        #[arg(long)]
+        remove: bool,
+    },
+    /// Find plugins in your registries, in the crates of this workspace and on crates.io
+    Search {
+        /// A part of a name or of a description
+        query: String,
+    },
+    /// Install the newest version of this program
+    SelfUpdate,
     /// Take back everything that `sync` ever wrote
     Uninstall {
         /// Also what was edited after we wrote it
@@ -263,8 +291,10 @@ pub(crate) enum CacheCommand {
 /// In which section of the help a built-in command stands; `None` keeps it out of sight.
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
-        "completions" | "config" | "diff" | "host" | "init" | "plugin" | "sync" | "tour"
-        | "uninstall" => Some(Audience::Humans),
+        "completions" | "config" | "diff" | "disable" | "host" | "init" | "plugin" | "search"
+        | "self-update" | "status" | "sync" | "tour" | "uninstall" | "use" => {
+            Some(Audience::Humans)
+        }
         _ => None,
     }
 }

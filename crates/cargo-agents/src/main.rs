@@ -29,7 +29,10 @@ use agents_sync::Edited;
 
 use crate::{
     args::{Args, Command},
-    commands::sync_hosts::Mode,
+    commands::{
+        sync_hosts::Mode,
+        use_plugin::{Manner, Place},
+    },
     failure::Failure,
     output::Output,
     settings::Settings,
@@ -75,33 +78,61 @@ fn run(
         Err(error) => return failure::usage(&error, output),
     };
     let settings = Settings::new(&args.flags)?;
-    match args.command {
-        Some(Command::Init(args)) => commands::init::run(&settings, output, &args),
+    let talks = args.command.as_ref().is_some_and(commands::self_update::comes_after);
+    let code = obey(args.command, &settings, output)?;
+    if talks {
+        output.flush()?;
+        commands::self_update::look(&settings, output);
+    }
+    Ok(code)
+}
+
+fn obey(
+    command: Option<Command>,
+    settings: &Settings,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    match command {
+        Some(Command::Init(args)) => commands::init::run(settings, output, &args),
         Some(Command::Sync { dry_run, check, overwrite }) => {
             let mode = match (dry_run, check) {
                 (true, _) => Mode::DryRun,
                 (false, true) => Mode::Check,
                 (false, false) => Mode::Apply,
             };
-            commands::sync_hosts::run(&settings, output, mode, edited(overwrite))
+            commands::sync_hosts::run(settings, output, mode, edited(overwrite))
         }
         Some(Command::Diff) => {
-            commands::sync_hosts::run(&settings, output, Mode::Diff, edited(false))
+            commands::sync_hosts::run(settings, output, Mode::Diff, edited(false))
         }
+        Some(Command::Status) => commands::status::run(settings, output),
+        Some(Command::Use { name, global, remove }) => {
+            let place = if global { Place::Everywhere } else { Place::Here };
+            commands::use_plugin::run_use(settings, output, &name, place, manner(remove))
+        }
+        Some(Command::Disable { name, remove }) => {
+            commands::use_plugin::run_disable(settings, output, &name, manner(remove))
+        }
+        Some(Command::Search { query }) => commands::search::run(settings, output, &query),
+        Some(Command::SelfUpdate) => commands::self_update::run(settings, output),
         Some(Command::Uninstall { overwrite }) => {
-            commands::sync_hosts::remove_all(&settings, output, edited(overwrite))
+            commands::sync_hosts::remove_all(settings, output, edited(overwrite))
         }
-        Some(Command::Host { command }) => commands::host::run(&settings, output, &command),
-        Some(Command::Config { command }) => commands::config::run(&settings, output, &command),
-        Some(Command::Plugin { command }) => commands::plugin::run(&settings, output, command),
+        Some(Command::Host { command }) => commands::host::run(settings, output, &command),
+        Some(Command::Config { command }) => commands::config::run(settings, output, &command),
+        Some(Command::Plugin { command }) => commands::plugin::run(settings, output, command),
         Some(Command::Hook { words }) => commands::hook::refuse(&words),
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),
-        Some(Command::Tour { keep }) => commands::tour::run(&settings, output, keep),
-        Some(Command::CrateInfo(wanted)) => commands::crate_info::run(&settings, output, &wanted),
-        Some(Command::External(argv)) => dispatch::run(&settings, output, &argv),
+        Some(Command::Tour { keep }) => commands::tour::run(settings, output, keep),
+        Some(Command::CrateInfo(wanted)) => commands::crate_info::run(settings, output, &wanted),
+        Some(Command::External(argv)) => dispatch::run(settings, output, &argv),
         // `help::wanted` has answered this one.
         None => Ok(ExitCode::SUCCESS),
     }
+}
+
+fn manner(remove: bool) -> Manner {
+    if remove { Manner::TakeBack } else { Manner::Say }
 }
 
 fn edited(overwrite: bool) -> Edited {

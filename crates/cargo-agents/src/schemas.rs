@@ -13,10 +13,14 @@ use crate::{
         host::HostDocument,
         init::InitDocument,
         list::ListDocument,
+        search::SearchDocument,
+        self_update::SelfUpdateDocument,
         show::ShowDocument,
+        status::StatusDocument,
         sync::SyncDocument,
         sync_hosts::SyncHostsDocument,
         tour::TourDocument,
+        use_plugin::UseDocument,
         validate::ValidateDocument,
     },
     failure::FailureDocument,
@@ -44,6 +48,10 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<ConfigDocument>("config-show");
     check::<PathDocument>("config-path");
     check::<SyncHostsDocument>("sync");
+    check::<StatusDocument>("status");
+    check::<UseDocument>("use");
+    check::<SearchDocument>("search");
+    check::<SelfUpdateDocument>("self-update");
     check::<TourDocument>("tour");
     check::<FailureDocument>("error");
 }

@@ -1,6 +1,6 @@
 //! Crates with binaries, installed by cargo.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use agents_system::{
     process::{Call, find_program},
@@ -16,7 +16,7 @@ use crate::{
     git::{self, GitAddress},
     receipt::Content,
     slot::remove,
-    step::{INSTALL, Step},
+    step::{GIT, INSTALL, Step},
 };
 
 /// A crate as a manifest asks for it.
@@ -49,7 +49,7 @@ impl Origin for CrateOrigin<'_> {
                 Ok(Some(git::resolve(&address, self.progress)?.commit))
             }
             (None, Some(pinned)) => Ok(Some(pinned.to_owned())),
-            (None, None) => Ok(self.newest_in_registry()?),
+            (None, None) => newest_in_registry(self.wanted.name, self.cargo, GIT, self.progress),
         }
     }
 
@@ -267,36 +267,38 @@ struct Locked {
 
 const PROBE: &str = "agents-version-probe";
 
-impl CrateOrigin<'_> {
-    /// The version that `cargo install` would take. Cargo has no command that says so and works with
-    /// mirrors and vendored registries alike, so a throw-away package that depends on any version of
-    /// the crate is resolved.
-    fn newest_in_registry(&self) -> Result<Option<String>, AcquireError> {
-        let failed = || AcquireError::io("make a package to look for newer versions");
-        let dir = tempfile::tempdir().map_err(failed())?;
-        let Some(root) = Utf8Path::from_path(dir.path()) else {
-            return Ok(None);
-        };
-        let name = self.wanted.name;
-        let manifest = format!(
-            "[package]\nname = \"{PROBE}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
-             [lib]\npath = \"lib.rs\"\n\n[dependencies.\"{name}\"]\nversion = \"*\"\n\n[workspace]\n"
-        );
-        fs_err::write(root.join("Cargo.toml"), manifest).map_err(failed())?;
-        fs_err::write(root.join("lib.rs"), "").map_err(failed())?;
-        let step = Step {
-            name: "`cargo generate-lockfile`".to_owned(),
-            doing: format!("looking for newer versions of {}", self.what()),
-            needs: Needs::Network,
-            deadline: crate::step::GIT,
-            progress: self.progress,
-        };
-        step.run(&self.cargo.call().arg("generate-lockfile").cwd(root))?;
-        let text = fs_err::read_to_string(root.join("Cargo.lock")).map_err(failed())?;
-        let lock: Option<LockFile> = toml::from_str(&text).ok();
-        let packages = lock.into_iter().flat_map(|lock| lock.package);
-        Ok(packages.filter(|locked| locked.name == name).map(|locked| locked.version).next())
-    }
+/// The version that `cargo install` would take. Cargo has no command that says so and works with
+/// mirrors and vendored registries alike, so a throw-away package that depends on any version of
+/// the crate is resolved.
+pub(crate) fn newest_in_registry(
+    name: &str,
+    cargo: &Cargo,
+    deadline: Duration,
+    progress: &Progress,
+) -> Result<Option<String>, AcquireError> {
+    let failed = || AcquireError::io("make a package to look for newer versions");
+    let dir = tempfile::tempdir().map_err(failed())?;
+    let Some(root) = Utf8Path::from_path(dir.path()) else {
+        return Ok(None);
+    };
+    let manifest = format!(
+        "[package]\nname = \"{PROBE}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
+         [lib]\npath = \"lib.rs\"\n\n[dependencies.\"{name}\"]\nversion = \"*\"\n\n[workspace]\n"
+    );
+    fs_err::write(root.join("Cargo.toml"), manifest).map_err(failed())?;
+    fs_err::write(root.join("lib.rs"), "").map_err(failed())?;
+    let step = Step {
+        name: "`cargo generate-lockfile`".to_owned(),
+        doing: format!("looking for newer versions of crate `{name}`"),
+        needs: Needs::Network,
+        deadline,
+        progress,
+    };
+    step.run(&cargo.call().arg("generate-lockfile").cwd(root))?;
+    let text = fs_err::read_to_string(root.join("Cargo.lock")).map_err(failed())?;
+    let lock: Option<LockFile> = toml::from_str(&text).ok();
+    let packages = lock.into_iter().flat_map(|lock| lock.package);
+    Ok(packages.filter(|locked| locked.name == name).map(|locked| locked.version).next())
 }
 
 #[cfg(test)]

@@ -94,3 +94,14 @@ pub use installer::Installer;
 pub use order::find_cycle;
 pub use recipe::{CargoPlace, Entry, Installation, InstallationName, Installations, Source};
 pub use runnable::Runnable;
+
+/// The newest version of a crate that `cargo install` would take, as cargo's own index says; `None` if cargo does not
+/// say.
+pub fn newest_version(
+    name: &str,
+    cargo: &agents_workspace::Cargo,
+    deadline: std::time::Duration,
+    progress: &agents_system::progress::Progress,
+) -> Result<Option<String>, AcquireError> {
+    crates::newest_in_registry(name, cargo, deadline, progress)
+}

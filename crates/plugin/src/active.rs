@@ -9,9 +9,9 @@ use camino::Utf8Path;
 use crate::{
     answers::StoredAnswers,
     catalog::{Catalog, Registries},
-    config::Enablement,
+    config::{Enablement, Key},
     fetched::FetchedCrates,
-    manifest::{Chained, McpServer},
+    manifest::{Chained, McpServer, McpTransport},
     plugin::{Asking, Origin, Plugin, SubcommandSummary, Waking},
     predicate::{
         Matched, Surroundings,
@@ -55,6 +55,8 @@ pub struct Considered<'s> {
     pub plugin: &'s Plugin,
     /// The decision.
     pub state: &'s State,
+    /// Whether it may run programs without being typed.
+    pub trust: Trust,
     subcommands: &'s [Applies],
 }
 
@@ -108,9 +110,19 @@ pub enum Reason {
     Superseded(Origin),
 }
 
+/// Whether what a plugin brings may run programs without being typed: hooks, MCP servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// It may.
+    Given,
+    /// It comes with a workspace that may only have been cloned, and the user has not spoken for it.
+    Withheld,
+}
+
 #[derive(Debug)]
 struct Decision {
     state: State,
+    trust: Trust,
     subcommands: Vec<Applies>,
 }
 
@@ -197,7 +209,7 @@ impl Registries<'_> {
                 Origin::Member(_) => has_word(enablement, plugin, workspace),
                 Origin::Crate(..) => false,
             };
-            trusted && !enablement.is_disabled(plugin.name.as_str())
+            trusted && enablement.disabling_plugin(plugin).is_none()
         })
     }
 }
@@ -208,8 +220,7 @@ pub(crate) fn has_word(
     plugin: &Plugin,
     workspace: Option<&Utf8Path>,
 ) -> bool {
-    let name = plugin.name.as_str();
-    enablement.is_used(name, workspace) || enablement.is_auto_enabled(name)
+    enablement.enabling(plugin, workspace).is_some()
 }
 
 fn too_deep() -> Finding {
@@ -249,17 +260,20 @@ impl Judge<'_> {
                 true => plugin.offers().subcommands.iter().map(applies).collect(),
                 false => Vec::new(),
             };
-            Decision { state, subcommands }
+            let is_member = matches!(plugin.origin, Origin::Member(_));
+            let trust = match is_member && !has_word(self.enablement, plugin, self.root) {
+                true => Trust::Withheld,
+                false => Trust::Given,
+            };
+            Decision { state, trust, subcommands }
         });
         (decisions.collect(), wanted)
     }
 
     fn judge(&self, plugin: &Plugin) -> State {
-        let name = plugin.name.as_str();
-        if plugin.origin != Origin::BuiltIn && self.enablement.is_disabled(name) {
+        if plugin.origin != Origin::BuiltIn && self.enablement.disabling_plugin(plugin).is_some() {
             return State::Inactive(Reason::Disabled);
         }
-        let used = || self.enablement.is_used(name, self.root);
         let cause = match (&plugin.origin, plugin.waking) {
             (Origin::Crate(..), _) => match self.consent(plugin) {
                 Ok(cause) => cause,
@@ -271,7 +285,7 @@ impl Judge<'_> {
                 }
                 Cause::Used
             }
-            (_, Waking::WhenUsed) if used() => Cause::Used,
+            (_, Waking::WhenUsed) if has_word(self.enablement, plugin, self.root) => Cause::Used,
             (_, Waking::WhenUsed) => return State::Inactive(Reason::Sleeping),
             (_, Waking::ByItself) => Cause::Gate,
         };
@@ -284,17 +298,17 @@ impl Judge<'_> {
 
     fn consent(&self, plugin: &Plugin) -> Result<Cause, Reason> {
         let name = plugin.name.as_str();
-        let cause = if self.enablement.is_used(name, self.root) {
-            Cause::Used
-        } else if self.enablement.is_auto_enabled(name) {
-            Cause::AutoEnabled
-        } else {
-            return Err(Reason::NoConsent);
-        };
         let mut others = self.catalog.plugins.iter();
-        match others.find(|it| matches!(it.origin, Origin::Registry(_)) && it.name.is(name)) {
-            Some(registry) => Err(Reason::Superseded(registry.origin.clone())),
-            None => Ok(cause),
+        // Nobody need be asked about what would stay off anyway.
+        if let Some(registry) =
+            others.find(|it| matches!(it.origin, Origin::Registry(_)) && it.name.is(name))
+        {
+            return Err(Reason::Superseded(registry.origin.clone()));
+        }
+        match self.enablement.enabling(plugin, self.root).map(|word| word.key) {
+            Some(Key::Use) => Ok(Cause::Used),
+            Some(Key::AutoEnable | Key::Disable) => Ok(Cause::AutoEnabled),
+            None => Err(Reason::NoConsent),
         }
     }
 
@@ -311,8 +325,9 @@ impl Judge<'_> {
             }
         };
         for name in self.enablement.used_names(self.root) {
-            let known =
-                self.catalog.named(name).next().is_some() || self.catalog.was_fetched(name, None);
+            let known = self.catalog.named(name).next().is_some()
+                || self.catalog.plugins.iter().any(|plugin| plugin.is_for(name))
+                || self.catalog.was_fetched(name, None);
             if !known && !self.enablement.is_disabled(name) {
                 let by = "`[plugins] use`".to_owned();
                 want(Wanted { name: CrateName::new(name), requirement: None, by });
@@ -323,6 +338,12 @@ impl Judge<'_> {
             (0..plugins.len()).filter(|at| is_active(&states[*at])).collect();
         while let Some(at) = waiting.pop() {
             let plugin = &plugins[at];
+            // A workspace that was only cloned must not agree to anything on the user's behalf.
+            if matches!(plugin.origin, Origin::Member(_))
+                && !has_word(self.enablement, plugin, self.root)
+            {
+                continue;
+            }
             let here = here_for(self.here, plugin);
             for chained in plugin.offers().chained.iter().filter(|chained| chained.gate.holds(here))
             {
@@ -391,6 +412,7 @@ impl ActiveSet {
         self.catalog.plugins.iter().zip(&self.decisions).map(|(plugin, decision)| Considered {
             plugin,
             state: &decision.state,
+            trust: decision.trust,
             subcommands: &decision.subcommands,
         })
     }
@@ -412,14 +434,14 @@ impl ActiveSet {
         active.flat_map(|considered| considered.offers(Applies::Yes))
     }
 
-    /// The MCP servers that apply here, each with the plugin that brings it and the crates that make it apply.
+    /// The MCP servers that apply here, each with the plugin that brings it and the crates that make it apply. Programs of
+    /// a workspace that the user has not spoken for are left out: see [`withheld_servers`](Self::withheld_servers).
     #[must_use]
     pub fn mcp_servers(&self, here: Surroundings<'_>) -> Vec<(&Plugin, McpServer, Vec<Matched>)> {
-        let active = self.active().filter_map(|plugin| Some((plugin, plugin.manifest().ok()?)));
-        let servers = active.flat_map(|(plugin, manifest)| {
-            manifest.mcp_servers.into_iter().map(move |server| (plugin, server))
-        });
-        let applying = servers.filter(|(plugin, it)| it.gate.holds(here_for(here, plugin)));
+        let servers = self.servers().filter(|(considered, it)| !is_withheld(considered, it));
+        let applying = servers
+            .map(|(considered, server)| (considered.plugin, server))
+            .filter(|(plugin, it)| it.gate.holds(here_for(here, plugin)));
         let explained = applying.map(|(plugin, server)| {
             let gates = [&plugin.gate, &server.gate];
             let because = union_matched_crates(gates, here_for(here, plugin));
@@ -428,10 +450,30 @@ impl ActiveSet {
         explained.collect()
     }
 
+    /// The MCP servers that are left out because hosts would start their programs, each with its plugin.
+    #[must_use]
+    pub fn withheld_servers(&self) -> Vec<(&Plugin, McpServer)> {
+        let withheld = self.servers().filter(|(considered, it)| is_withheld(considered, it));
+        withheld.map(|(considered, server)| (considered.plugin, server)).collect()
+    }
+
+    fn servers(&self) -> impl Iterator<Item = (Considered<'_>, McpServer)> {
+        let active = self.considered().filter(Considered::is_active);
+        active.flat_map(|considered| {
+            let manifest = considered.plugin.manifest();
+            let servers = manifest.map(|manifest| manifest.mcp_servers).unwrap_or_default();
+            servers.into_iter().map(move |server| (considered, server))
+        })
+    }
+
     /// The subcommands that would apply elsewhere.
     pub fn inapplicable_subcommands(&self) -> impl Iterator<Item = Offered<'_>> {
         self.considered().flat_map(|considered| considered.offers(Applies::No))
     }
+}
+
+fn is_withheld(considered: &Considered<'_>, server: &McpServer) -> bool {
+    considered.trust == Trust::Withheld && matches!(server.transport, McpTransport::Stdio { .. })
 }
 
 impl<'s> Considered<'s> {
@@ -442,7 +484,7 @@ impl<'s> Considered<'s> {
     }
 
     fn offers(self, wanted: Applies) -> impl Iterator<Item = Offered<'s>> {
-        let Self { plugin, state, subcommands } = self;
+        let Self { plugin, state, subcommands, .. } = self;
         let nothing = std::iter::repeat(&Applies::No);
         let pairs = plugin.offers().subcommands.iter().zip(subcommands.iter().chain(nothing));
         pairs.filter(move |(_, applies)| **applies == wanted).map(move |(subcommand, _)| Offered {

@@ -10,13 +10,14 @@ use agents_system::{
     foreign::ForeignError,
     lock::LockError,
 };
-use agents_workspace::CrateName;
 use camino::{Utf8Path, Utf8PathBuf};
 
 mod edit;
+mod enablement;
 mod settings;
 
 pub use edit::Changed;
+pub use enablement::{Decision, Enablement, Key, Scope, Word};
 pub use settings::{Origin, Setting};
 
 /// The name of the registry that comes with the program but is only fetched when asked for.
@@ -28,8 +29,7 @@ pub const USER_PLUGINS: &str = "user-plugins";
 
 /// Keys of later versions and of Symposium's configuration: known, so not a spelling mistake, and
 /// without any effect here.
-const NOT_OURS: &[&str] =
-    &["auto-sync", "auto-update", "logging", "sync-debounce-secs", "telemetry"];
+const NOT_OURS: &[&str] = &["auto-sync", "logging", "sync-debounce-secs", "telemetry"];
 
 /// The user's configuration, as far as plugins go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub struct Config {
     pub registration: Registration,
     /// Whether the workspace's own `.agents/skills` are brought to hosts that do not read them.
     pub agents_syncing: AgentsSyncing,
+    /// What to do about newer versions of the program itself.
+    pub own_update: OwnUpdate,
     /// What there is to say about the file.
     pub findings: Vec<Finding>,
 }
@@ -66,6 +68,32 @@ pub enum AgentsSyncing {
     On,
     /// `agents-syncing = false`.
     Off,
+}
+
+/// What to do about newer versions of the program itself: `auto-update`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OwnUpdate {
+    /// Never look: `off`.
+    Off,
+    /// Say so, once a day: `warn`.
+    #[default]
+    Warn,
+    /// Install it, where somebody watches: `on`.
+    On,
+}
+
+impl OwnUpdate {
+    const WORDS: [(&str, Self); 3] = [("off", Self::Off), ("warn", Self::Warn), ("on", Self::On)];
+
+    /// As the file writes it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Warn => "warn",
+            Self::On => "on",
+        }
+    }
 }
 
 /// A configured registry.
@@ -95,20 +123,6 @@ pub enum AutoUpdate {
     On,
     /// Only when it is named.
     Off,
-}
-
-/// The user's word about plugins. Names match like crates: hyphen and underscore are the same.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Enablement {
-    used: Vec<Use>,
-    auto_enabled: Vec<String>,
-    disabled: Vec<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Use {
-    name: String,
-    workspace: Option<Utf8PathBuf>,
 }
 
 /// Why the configuration could not be read or changed. It never turns into defaults.
@@ -224,13 +238,14 @@ impl Config {
             let syncing = root.boolean("agents-syncing");
             let config = Self {
                 registries,
-                enablement: decode_enablement(&root, dirs),
+                enablement: Enablement::decode(&root, dirs),
                 hosts: decode_hosts(&root),
                 registration: root.choice("hook-scope", &scopes).unwrap_or_default(),
                 agents_syncing: match syncing {
                     Some(false) => AgentsSyncing::Off,
                     _ => AgentsSyncing::On,
                 },
+                own_update: root.choice("auto-update", &OwnUpdate::WORDS).unwrap_or_default(),
                 findings: Vec::new(),
             };
             root.warn_unknown();
@@ -312,92 +327,6 @@ fn decode_hosts(root: &Table<'_>) -> Vec<String> {
         }
     }
     hosts
-}
-
-fn decode_enablement(root: &Table<'_>, dirs: &Dirs) -> Enablement {
-    let Some(table) = root.table("plugins") else { return Enablement::default() };
-    let names = |key| table.strings(key).iter().map(ToString::to_string).collect();
-    let enablement = Enablement {
-        used: decode_uses(&table, dirs),
-        auto_enabled: names("auto-enable"),
-        disabled: names("disable"),
-    };
-    table.deny_unknown();
-    enablement
-}
-
-fn decode_uses(table: &Table<'_>, dirs: &Dirs) -> Vec<Use> {
-    let Some(value) = table.get("use") else { return Vec::new() };
-    let Some(items) = value.items() else {
-        value.wrong_type("use", "a list of names or of tables with `name` and `workspace`");
-        return Vec::new();
-    };
-    let uses = items.filter_map(|item| {
-        if item.is_string() {
-            let name = item.string("use")?;
-            if name.as_str() == "*" {
-                name.report(
-                    Finding::error("`use` names plugins one by one, not `*`")
-                        .hint("`auto-enable = [\"*\"]` turns on what every dependency brings"),
-                );
-                return None;
-            }
-            return Some(Use { name: name.to_string(), workspace: None });
-        }
-        let Some(entry) = item.table("an entry of `use`") else {
-            item.wrong_type("use", "a list of names or of tables with `name` and `workspace`");
-            return None;
-        };
-        let (name, workspace) = (entry.required_string("name"), entry.string("workspace"));
-        entry.deny_unknown();
-        let workspace = workspace.map(|path| resolve(path.as_str(), dirs));
-        Some(Use { name: name?.to_string(), workspace })
-    });
-    uses.collect()
-}
-
-impl Enablement {
-    /// Whether `[plugins] disable` names it. That beats everything.
-    #[must_use]
-    pub fn is_disabled(&self, name: &str) -> bool {
-        names(&self.disabled, name)
-    }
-
-    /// Whether `[plugins] use` names it, everywhere or for this workspace.
-    #[must_use]
-    pub fn is_used(&self, name: &str, workspace: Option<&Utf8Path>) -> bool {
-        self.used.iter().any(|entry| same(&entry.name, name) && entry.counts_in(workspace))
-    }
-
-    /// Whether `[plugins] auto-enable` names it.
-    #[must_use]
-    pub fn is_auto_enabled(&self, name: &str) -> bool {
-        names(&self.auto_enabled, name)
-    }
-
-    /// The names in `[plugins] use` that count in this workspace.
-    pub fn used_names<'e>(
-        &'e self,
-        workspace: Option<&'e Utf8Path>,
-    ) -> impl Iterator<Item = &'e str> {
-        let uses = self.used.iter().filter(move |entry| entry.counts_in(workspace));
-        uses.map(|entry| entry.name.as_str())
-    }
-}
-
-impl Use {
-    fn counts_in(&self, workspace: Option<&Utf8Path>) -> bool {
-        let Some(only) = &self.workspace else { return true };
-        workspace.is_some_and(|root| canonical(root) == *only)
-    }
-}
-
-fn names(list: &[String], name: &str) -> bool {
-    list.iter().any(|listed| listed == "*" || same(listed, name))
-}
-
-fn same(one: &str, other: &str) -> bool {
-    CrateName::new(one) == CrateName::new(other)
 }
 
 /// A path in the file: `~/` is the user's home, anything relative starts at the configuration directory.

@@ -15,7 +15,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    active::{ActiveSet, Considered, Reason, State, has_word, here_for},
+    active::{ActiveSet, Considered, Reason, State, Trust, here_for},
     catalog::{Registries, RegistryState},
     config::{Config, RegistryPlace},
     fetched::FetchedCrates,
@@ -95,7 +95,6 @@ impl Registries<'_> {
     /// they are programs, and a workspace may only have been cloned.
     #[must_use]
     pub fn hooks(&self, set: &ActiveSet, here: Surroundings<'_>) -> HookSet {
-        let root = here.workspace.map(|workspace| workspace.root.as_path());
         let mut found = HookSet::default();
         let chains_are_certain = chains_are_certain(set);
         for considered in set.considered().filter(|it| it.plugin.hooking == Hooking::Yes) {
@@ -108,9 +107,7 @@ impl Registries<'_> {
             if !considered.is_active() {
                 continue;
             }
-            if matches!(plugin.origin, Origin::Member(_))
-                && !has_word(&self.config.enablement, plugin, root)
-            {
+            if considered.trust == Trust::Withheld {
                 found.findings.push(unspoken(plugin));
                 continue;
             }
@@ -230,5 +227,5 @@ fn unspoken(plugin: &Plugin) -> Finding {
     let name = &plugin.name;
     Finding::warning(format!("the hooks of `{name}` do not run: it comes with this workspace"))
         .at(Place::file(&plugin.file))
-        .hint(format!("`[plugins] use = [\"{name}\"]` in the configuration lets them"))
+        .hint(format!("`cargo agents use {name}` lets them"))
 }

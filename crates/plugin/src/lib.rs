@@ -14,6 +14,7 @@
 //! | [`catalog`] | all plugins that there are, loaded once per change |
 //! | [`probes`], [`answers`] | the outside world as predicates see it |
 //! | [`active`], [`explain`] | decisions and their reasons |
+//! | [`consent`] | what waits for the user's word, and what it would bring |
 //! | [`skills`] | the skills of the active set, on disk |
 //! | [`hooks`] | the hooks of the active set, and how long they stay the same |
 //! | [`validate`](mod@validate) | checking manifests before they are published |
@@ -31,6 +32,7 @@ pub mod active;
 pub mod answers;
 pub mod catalog;
 pub mod config;
+pub mod consent;
 pub mod embedded;
 pub mod explain;
 pub mod fetched;

@@ -168,6 +168,22 @@ impl Plugin {
         })
     }
 
+    /// The name that the user agrees to or refuses: that of the crate, for what a crate embeds, because its plugin may
+    /// call itself anything.
+    #[must_use]
+    pub fn consent_name(&self) -> &str {
+        match &self.origin {
+            Origin::Crate(name, _) => name.as_str(),
+            Origin::BuiltIn | Origin::Registry(_) | Origin::Member(_) => self.name.as_str(),
+        }
+    }
+
+    /// Whether this is its name, or that of the crate that embeds it.
+    #[must_use]
+    pub fn is_for(&self, name: &str) -> bool {
+        self.name.is(name) || CrateName::new(self.consent_name()) == CrateName::new(name)
+    }
+
     /// The directory of its manifest, which relative paths in it start from.
     #[must_use]
     pub fn dir(&self) -> &Utf8Path {

@@ -29,7 +29,7 @@ mod within;
 
 use std::fmt;
 
-use agents_system::finding::Finding;
+use agents_system::{finding::Finding, memory::Watch};
 use agents_workspace::Workspace;
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -41,9 +41,9 @@ pub use tree::{MAX_BYTES, MAX_ENTRIES, Mode, SkillTree, TreeEntry, TreeKind, con
 use self::{gather::Gather, inventory::Inventories, sources::Locator};
 use crate::{
     active::ActiveSet,
-    catalog::Registries,
+    catalog::{Catalog, Registries},
     manifest::PluginName,
-    plugin::Origin,
+    plugin::{Origin, Plugin},
     predicate::{Gate, Matched, Surroundings, evaluate::Asker},
     probes::Acquire,
 };
@@ -169,6 +169,21 @@ impl fmt::Display for Why {
             Self::SyncingOff => "`agents-syncing` is off",
         })
     }
+}
+
+/// The names of the directories with skills below `path` of a plugin; nothing in them is believed.
+pub(crate) fn names_at(
+    plugin: &Plugin,
+    path: &str,
+    catalog: &Catalog,
+    workspace: Option<&Workspace>,
+) -> Vec<String> {
+    let reals = &mut area::Reals::default();
+    let Ok(area) = area::of_path(plugin, path, catalog, workspace, reals) else {
+        return Vec::new();
+    };
+    let found = discover::discover(&area, &mut Vec::new(), &mut Watch::new());
+    found.iter().filter_map(|it| Some(it.dir.file_name()?.to_owned())).collect()
 }
 
 impl Registries<'_> {

@@ -2,8 +2,8 @@
 //!
 //! An [`Asker`] exists only where somebody can answer: standard input and standard error are terminals and no CI
 //! is running us. Everywhere else there is none, and the caller goes on with what flags and files say. A question
-//! is drawn on standard error and is one line when it has been answered. Escape, Ctrl-C, Ctrl-D, a signal and
-//! the end of the terminal are all [`AskError::Cancelled`]; the terminal is as it was before then.
+//! is drawn on standard error and is one line when it has been answered. Escape is [`AskError::Cancelled`]; Ctrl-C,
+//! Ctrl-D, a signal and the end of the terminal are [`AskError::Interrupted`]; the terminal is as it was before then.
 //!
 //! | module | holds |
 //! |---|---|
@@ -82,9 +82,12 @@ pub enum Answer {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// The person would rather not.
+    /// The person would rather not answer this one: escape.
     #[error("cancelled")]
     Cancelled,
+    /// The person wants all of it to end, or is gone: Ctrl-C, Ctrl-D, a signal, the end of the terminal.
+    #[error("interrupted")]
+    Interrupted,
     /// The terminal does not work.
     #[error("cannot ask a question on this terminal")]
     Io(#[from] io::Error),
@@ -93,7 +96,7 @@ pub enum AskError {
 impl Explain for AskError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Cancelled => ErrorKind::Cancelled,
+            Self::Cancelled | Self::Interrupted => ErrorKind::Cancelled,
             Self::Io(_) => ErrorKind::Failure,
         }
     }

@@ -204,6 +204,13 @@ impl Call {
         self.wait(child, |_| Ok(()))
     }
 
+    /// Runs it in front of the user: same standard streams, same terminal, same process group, so that Ctrl-C reaches it.
+    pub fn attended(&self) -> Result<ExitStatus, ProcessError> {
+        listen_for_interrupts();
+        let child = self.command().spawn().map_err(|source| self.failed(source))?;
+        self.wait(child, |_| Ok(()))
+    }
+
     /// Becomes the child: same standard streams, same terminal, same process group. Returns only if
     /// that was not possible. Where the platform has no such call, the child is run to its end
     /// and the program exits with its code.

@@ -219,7 +219,7 @@ impl Questions<'_> {
 
 fn cancelled(error: AskError) -> Failure {
     match error {
-        AskError::Cancelled => {
+        AskError::Cancelled | AskError::Interrupted => {
             Failure::new(ErrorKind::Cancelled, "cancelled, and nothing was written")
         }
         AskError::Io(_) => {

@@ -154,7 +154,7 @@ fn heading(report: &RegistryReport) -> String {
 }
 
 /// `active  because serde 1.0.2`, `-  needs sqlx`: cheap, for there may be thousands.
-fn short_reason(considered: &Considered<'_>, here: Surroundings<'_>) -> String {
+pub(super) fn short_reason(considered: &Considered<'_>, here: Surroundings<'_>) -> String {
     let plugin = considered.plugin;
     let here = here_for(here, plugin);
     match considered.state {

@@ -13,7 +13,10 @@ use agents_system::{
 use serde::Serialize;
 use similar::TextDiff;
 
-use super::wanted::{self, Wanted};
+use super::{
+    consent,
+    wanted::{self, Wanted},
+};
 use crate::{
     failure::{Failure, FindingView},
     here::{BrokenWorkspace, Here, visit},
@@ -63,12 +66,28 @@ struct ChangeView {
     diff: Option<String>,
 }
 
+/// What was done, or would be.
+pub(super) struct Brought {
+    plan: Plan,
+    findings: Vec<Finding>,
+}
+
 pub(crate) fn run(
     settings: &Settings,
     output: &Output,
     mode: Mode,
     edited: Edited,
 ) -> Result<ExitCode, Failure> {
+    if mode == Mode::Apply {
+        consent::settle(settings, output)?;
+    }
+    let brought = bring(settings, mode, edited)?;
+    brought.report(mode, output)?;
+    Ok(brought.code(mode))
+}
+
+/// Brings the hosts up to date without asking or saying anything.
+pub(super) fn bring(settings: &Settings, mode: Mode, edited: Edited) -> Result<Brought, Failure> {
     let (all, mut findings) = wanted::all_hosts(settings)?;
     let acquire = if mode == Mode::Apply { Acquire::IfMissing } else { Acquire::Never };
     visit(settings, acquire, BrokenWorkspace::Fails, |here, _| {
@@ -101,11 +120,27 @@ pub(crate) fn run(
         settings.progress.end();
         findings.extend(plan.findings.iter().cloned());
         findings.extend(untrusted(&plan, &hosts));
-        report(&plan, &findings, mode, output)?;
-        let drift = mode == Mode::Check && !plan.is_empty();
-        let failed = findings.iter().any(|it| it.severity == Severity::Error);
-        Ok(if drift || failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(Brought { plan, findings })
     })
+}
+
+impl Brought {
+    /// What the program ends with.
+    pub(super) fn code(&self, mode: Mode) -> ExitCode {
+        let drift = mode == Mode::Check && !self.plan.is_empty();
+        let failed = self.findings.iter().any(|it| it.severity == Severity::Error);
+        if drift || failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+
+    /// The same as `sync` prints it.
+    pub(super) fn report(&self, mode: Mode, output: &Output) -> Result<(), Failure> {
+        report(&self.plan, &self.findings, mode, output)
+    }
+
+    pub(super) fn document(&self, mode: Mode) -> SyncHostsDocument {
+        let views = self.plan.changes.iter().flat_map(view).collect();
+        document(views, &self.plan, &self.findings, mode)
+    }
 }
 
 /// Takes back everything.
@@ -162,7 +197,7 @@ fn untrusted(plan: &Plan, hosts: &[&Host]) -> Vec<Finding> {
     asking.collect()
 }
 
-fn root_of<'h>(here: &'h Here<'_>) -> Result<&'h camino::Utf8Path, Failure> {
+pub(super) fn root_of<'h>(here: &'h Here<'_>) -> Result<&'h camino::Utf8Path, Failure> {
     let workspace = here.workspace.as_ref();
     workspace.map(|workspace| workspace.root.as_path()).ok_or_else(|| {
         Failure::new(ErrorKind::Usage, "this is not a Rust workspace")
@@ -173,12 +208,7 @@ fn root_of<'h>(here: &'h Here<'_>) -> Result<&'h camino::Utf8Path, Failure> {
 fn report(plan: &Plan, findings: &[Finding], mode: Mode, output: &Output) -> Result<(), Failure> {
     let views: Vec<ChangeView> = plan.changes.iter().flat_map(view).collect();
     if output.is_json() {
-        return output.document(&SyncHostsDocument {
-            applied: mode == Mode::Apply,
-            changes: views,
-            unchanged: plan.unchanged,
-            findings: findings.iter().map(FindingView::from).collect(),
-        });
+        return output.document(&document(views, plan, findings, mode));
     }
     if mode == Mode::Diff {
         for diff in plan.changes.iter().filter_map(diff) {
@@ -211,6 +241,20 @@ fn report(plan: &Plan, findings: &[Finding], mode: Mode, output: &Output) -> Res
     output.flush()?;
     output.findings(findings);
     Ok(())
+}
+
+fn document(
+    changes: Vec<ChangeView>,
+    plan: &Plan,
+    findings: &[Finding],
+    mode: Mode,
+) -> SyncHostsDocument {
+    SyncHostsDocument {
+        applied: mode == Mode::Apply,
+        changes,
+        unchanged: plan.unchanged,
+        findings: findings.iter().map(FindingView::from).collect(),
+    }
 }
 
 /// One row for what several hosts get. The events that a host calls us for are one row, too: nobody chose them one by one.

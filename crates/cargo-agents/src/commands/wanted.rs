@@ -4,6 +4,8 @@ use agents_host::{Event, Host, HostId, Overrides, Roots, find, hooks::OUR_NAME, 
 use agents_plugin::{
     config::Config,
     hooks::ActiveHook,
+    manifest::McpServer,
+    plugin::Plugin,
     predicate::{Surroundings, evaluate::Asker},
     skills::Fetch,
 };
@@ -11,7 +13,11 @@ use agents_sync::{
     Desired,
     desired::{self, WantedEvent},
 };
-use agents_system::{dirs, env, explain::ErrorKind, finding::Finding};
+use agents_system::{
+    dirs, env,
+    explain::ErrorKind,
+    finding::{Finding, Place},
+};
 use agents_workspace::Network;
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -70,15 +76,25 @@ pub(super) struct Wanted {
 
 /// The desired state of the workspace.
 pub(super) fn wanted(here: &Here<'_>, hosts: &[&Host], roots: &Roots<'_>) -> Wanted {
+    let fetch = match here.settings.cargo.network() {
+        Network::Allowed => Fetch::IfMissing,
+        Network::Offline => Fetch::Never,
+    };
+    wanted_with(here, hosts, roots, fetch)
+}
+
+/// The same, as far as it may be fetched.
+pub(super) fn wanted_with(
+    here: &Here<'_>,
+    hosts: &[&Host],
+    roots: &Roots<'_>,
+    fetch: Fetch,
+) -> Wanted {
     if hosts.is_empty() {
         return Wanted::default();
     }
     let (mut desired, mut findings) = (Desired::default(), Vec::new());
     let settings = here.settings;
-    let fetch = match settings.cargo.network() {
-        Network::Allowed => Fetch::IfMissing,
-        Network::Offline => Fetch::Never,
-    };
     let config = here.registries.config;
     let workspace = here.workspace.as_ref();
     let found = here.registries.skills(&here.set, workspace, &settings.cwd, fetch);
@@ -92,6 +108,7 @@ pub(super) fn wanted(here: &Here<'_>, hosts: &[&Host], roots: &Roots<'_>) -> Wan
             desired::add_server(&mut desired, &server, &from, hosts, config.registration, roots);
         findings.extend(said);
     }
+    findings.extend(here.set.withheld_servers().into_iter().map(withheld));
     let hooks = here.registries.hooks(&here.set, surroundings);
     findings.extend(hooks.findings);
     let mut events: Vec<WantedEvent> = hooks.hooks.iter().filter_map(wanted_event).collect();
@@ -102,6 +119,16 @@ pub(super) fn wanted(here: &Here<'_>, hosts: &[&Host], roots: &Roots<'_>) -> Wan
     }));
     findings.extend(desired::add_hooks(&mut desired, &events, hosts, config.registration, roots));
     Wanted { desired, hooks: hooks.hooks, findings }
+}
+
+/// A server that hosts would start, of a workspace that the user has not spoken for.
+fn withheld((plugin, server): (&Plugin, McpServer)) -> Finding {
+    let (name, plugin_name) = (&server.name, &plugin.name);
+    Finding::warning(format!(
+        "the MCP server `{name}` of `{plugin_name}` is left out: it is a program that comes with this workspace"
+    ))
+    .at(Place::file(&plugin.file))
+    .hint(format!("`cargo agents use {plugin_name}` lets hosts start it"))
 }
 
 /// What a hook of a plugin needs hosts to call us for.

@@ -65,12 +65,17 @@ fn the_help_of_an_empty_home_reads_like_this() {
       completions  Print a completion script for a shell
       config       See the settings that count, and where they come from
       diff         Show what `sync` would change, line by line
+      disable      Turn a plugin off, whatever else is said about it
       host         See which coding agents are known, and where their files are
       init         Choose the coding agents that you use
       plugin       See, check and fetch plugins
+      search       Find plugins in your registries, in the crates of this workspace and on crates.io
+      self-update  Install the newest version of this program
+      status       What is active here and why, and whether your coding agents have it
       sync         Bring them what this workspace's crates offer
       tour         See what this program does, in a sample workspace that is gone afterwards
       uninstall    Take back everything that `sync` ever wrote
+      use          Turn a plugin on, here or everywhere
 
     Commands for agents:
       crate-info   Find a crate's sources, at the version this workspace uses

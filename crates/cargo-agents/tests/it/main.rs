@@ -10,6 +10,8 @@
 
 mod world;
 
+#[cfg(target_os = "linux")]
+mod choices;
 mod command_line;
 mod config;
 mod consent;
@@ -24,7 +26,10 @@ mod registries;
 mod seed_000_flows;
 mod seed_001_subcommands;
 mod seed_promises;
+mod status;
 mod sync;
 mod tour;
 mod transitions;
+#[cfg(target_os = "linux")]
+mod updates;
 mod workspaces;

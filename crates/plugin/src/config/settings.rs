@@ -6,7 +6,7 @@ use agents_system::{
 };
 use serde_json::{Value, json};
 
-use super::{AgentsSyncing, AutoUpdate, Config, ConfigError, RegistryPlace, RegistrySpec, Use};
+use super::{AgentsSyncing, AutoUpdate, Config, ConfigError, Key, RegistryPlace, RegistrySpec};
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,11 +59,11 @@ impl Config {
         };
         let syncing = self.agents_syncing == AgentsSyncing::On;
         let enablement = &self.enablement;
-        let uses: Vec<Value> = enablement.used.iter().map(use_value).collect();
         let mut settings: Vec<Setting> = [
             ("hosts", json!(self.hosts), hosts),
             ("hook-scope", json!(self.registration.word()), top("hook-scope")),
             ("agents-syncing", json!(syncing), top("agents-syncing")),
+            ("auto-update", json!(self.own_update.word()), top("auto-update")),
             (
                 "defaults.symposium-recommendations",
                 json!(has(super::RECOMMENDATIONS)),
@@ -74,13 +74,13 @@ impl Config {
                 json!(has(super::USER_PLUGINS)),
                 of(defaults.as_ref(), "user-plugins"),
             ),
-            ("plugins.use", json!(uses), of(plugins.as_ref(), "use")),
+            ("plugins.use", enablement.value(Key::Use), of(plugins.as_ref(), "use")),
             (
                 "plugins.auto-enable",
-                json!(enablement.auto_enabled),
+                enablement.value(Key::AutoEnable),
                 of(plugins.as_ref(), "auto-enable"),
             ),
-            ("plugins.disable", json!(enablement.disabled), of(plugins.as_ref(), "disable")),
+            ("plugins.disable", enablement.value(Key::Disable), of(plugins.as_ref(), "disable")),
         ]
         .into_iter()
         .map(|(key, value, origin)| Setting { key, value, origin })
@@ -93,13 +93,6 @@ impl Config {
             origin: Origin::File { line: table.line() },
         }));
         settings
-    }
-}
-
-fn use_value(entry: &Use) -> Value {
-    match &entry.workspace {
-        None => json!(entry.name),
-        Some(workspace) => json!({ "name": entry.name, "workspace": workspace }),
     }
 }
 

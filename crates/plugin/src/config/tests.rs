@@ -183,9 +183,12 @@ fn plugins_are_matched_like_crates() {
     let text =
         "[plugins]\nuse = [\"my-plugin\"]\nauto-enable = [\"tokio_util\"]\ndisable = [\"x\"]";
     let said = good(text).enablement;
-    assert!(said.is_used("my_plugin", None) && said.is_used("my-plugin", Some("/ws".into())));
-    assert!(!said.is_used("my", None) && !said.is_used("tokio-util", None));
-    assert!(said.is_auto_enabled("tokio-util") && !said.is_auto_enabled("x"));
+    assert!(
+        said.using("my_plugin", None).is_some()
+            && said.using("my-plugin", Some("/ws".into())).is_some()
+    );
+    assert!(!said.using("my", None).is_some() && !said.using("tokio-util", None).is_some());
+    assert!(said.auto_enabling("tokio-util").is_some() && !said.auto_enabling("x").is_some());
     assert!(said.is_disabled("x") && !said.is_disabled("my-plugin"));
     assert_eq!(said.used_names(None).collect::<Vec<_>>(), ["my-plugin"]);
 }
@@ -193,11 +196,13 @@ fn plugins_are_matched_like_crates() {
 #[test]
 fn a_star_enables_or_disables_everything_and_cannot_be_used() {
     let said = good("[plugins]\nauto-enable = [\"*\"]\ndisable = [\"*\"]").enablement;
-    assert!(said.is_auto_enabled("anything") && said.is_disabled("anything"));
+    assert!(said.auto_enabling("anything").is_some() && said.is_disabled("anything"));
     assert!(errors("[plugins]\nuse = [\"*\"]")[0].contains("one by one"));
     let nothing = good("[plugins]").enablement;
     assert!(
-        !nothing.is_auto_enabled("x") && !nothing.is_disabled("x") && !nothing.is_used("x", None)
+        !nothing.auto_enabling("x").is_some()
+            && !nothing.is_disabled("x")
+            && !nothing.using("x", None).is_some()
     );
 }
 
@@ -207,9 +212,9 @@ fn a_use_may_be_for_one_workspace_only() {
                 { name = \"a\", workspace = \"/two\" }, { name = \"b\" }]";
     let said = good(text).enablement;
     let (one, two, three) = ("/one".into(), "/two".into(), "/three".into());
-    assert!(said.is_used("a", Some(one)) && said.is_used("a", Some(two)));
-    assert!(!said.is_used("a", Some(three)) && !said.is_used("a", None));
-    assert!(said.is_used("b", None));
+    assert!(said.using("a", Some(one)).is_some() && said.using("a", Some(two)).is_some());
+    assert!(!said.using("a", Some(three)).is_some() && !said.using("a", None).is_some());
+    assert!(said.using("b", None).is_some());
     assert_eq!(said.used_names(Some(one)).collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(said.used_names(None).collect::<Vec<_>>(), ["b"]);
 }
@@ -223,8 +228,8 @@ fn a_workspace_is_the_same_however_one_gets_there() {
     let link = scratch.path("link");
     let text = format!("[plugins]\nuse = [{{ name = \"a\", workspace = \"{link}\" }}]");
     let said = good(&text).enablement;
-    assert!(said.is_used("a", Some(&scratch.path("ws"))));
-    assert!(said.is_used("a", Some(&scratch.path("ws/../link"))));
+    assert!(said.using("a", Some(&scratch.path("ws"))).is_some());
+    assert!(said.using("a", Some(&scratch.path("ws/../link"))).is_some());
 }
 
 #[test]
@@ -378,6 +383,7 @@ mod settings {
                 "hosts = []",
                 "hook-scope = \"global\"",
                 "agents-syncing = true",
+                "auto-update = \"warn\"",
                 "defaults.symposium-recommendations = true",
                 "defaults.user-plugins = true",
                 "plugins.use = []",

@@ -23,6 +23,7 @@ pub const RESERVED: &[&str] = &[
     "crate-info",
     "dashboard",
     "diff",
+    "disable",
     "doctor",
     "help",
     "hook",

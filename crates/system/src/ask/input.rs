@@ -37,7 +37,7 @@ pub(super) fn wait(patience: Option<Duration>) -> Result<Typed, AskError> {
     let until = Instant::now() + patience.unwrap_or(GLANCE);
     loop {
         if interrupted() {
-            return Err(AskError::Cancelled);
+            return Err(AskError::Interrupted);
         }
         let left = until.saturating_duration_since(Instant::now()).min(GLANCE);
         let left = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
@@ -51,7 +51,7 @@ pub(super) fn wait(patience: Option<Duration>) -> Result<Typed, AskError> {
         let mut bytes = vec![0; AT_ONCE];
         match rustix::io::read(stdin, &mut bytes) {
             // The terminal is gone, or its user has typed the end of the input.
-            Ok(0) | Err(Errno::IO) => return Err(AskError::Cancelled),
+            Ok(0) | Err(Errno::IO) => return Err(AskError::Interrupted),
             Ok(length) => {
                 bytes.truncate(length);
                 return Ok(Typed::Bytes(bytes));
@@ -80,7 +80,7 @@ pub(super) fn line() -> Result<String, AskError> {
 pub(super) fn line() -> Result<String, AskError> {
     let mut line = String::new();
     match io::stdin().read_line(&mut line)? {
-        0 => Err(AskError::Cancelled),
+        0 => Err(AskError::Interrupted),
         _ => Ok(line.trim().to_owned()),
     }
 }

@@ -8,8 +8,10 @@ pub(super) enum Key {
     First,
     Last,
     Enter,
-    /// Escape, Ctrl-C, Ctrl-D.
+    /// Escape.
     Cancel,
+    /// Ctrl-C, Ctrl-D.
+    Interrupt,
     Char(char),
     /// Anything else.
     Unknown,
@@ -36,7 +38,7 @@ pub(super) fn decode(typed: &[u8]) -> Decoded {
         [ESCAPE, ESCAPE, ..] => Decoded::Key(Key::Cancel, 1),
         // A key with Alt held.
         [ESCAPE, _, ..] => Decoded::Key(Key::Unknown, 2),
-        [0x03 | 0x04, ..] => Decoded::Key(Key::Cancel, 1),
+        [0x03 | 0x04, ..] => Decoded::Key(Key::Interrupt, 1),
         [b'\r' | b'\n', ..] => Decoded::Key(Key::Enter, 1),
         // Ctrl-P and Ctrl-N, as in every line editor.
         [0x10, ..] => Decoded::Key(Key::Up, 1),
@@ -101,8 +103,8 @@ mod tests {
             (b"\x1b[200~", Key::Unknown, 6),
             (b"\x1bx", Key::Unknown, 2),
             (b"\x1b\x1b", Key::Cancel, 1),
-            (b"\x03", Key::Cancel, 1),
-            (b"\x04", Key::Cancel, 1),
+            (b"\x03", Key::Interrupt, 1),
+            (b"\x04", Key::Interrupt, 1),
             (b"\r", Key::Enter, 1),
             (b"\n", Key::Enter, 1),
             (b" ", Key::Char(' '), 1),

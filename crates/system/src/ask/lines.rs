@@ -21,6 +21,7 @@ pub(super) fn ask(mut menu: Menu<'_>) -> Result<Vec<usize>, AskError> {
         match menu.enter_line(&input::line().inspect_err(|_| end_line())?) {
             Step::Done(picked) => return Ok(picked),
             Step::Cancel => return Err(AskError::Cancelled),
+            Step::Interrupt => return Err(AskError::Interrupted),
             Step::Stay => show = true,
             Step::Refused(why) => {
                 writeln!(stderr, "{why}")?;

@@ -32,6 +32,8 @@ pub(super) enum Step {
     Done(Vec<usize>),
     /// There will be no answer.
     Cancel,
+    /// Nor to anything else.
+    Interrupt,
     /// What was typed means nothing here.
     Refused(String),
 }
@@ -76,6 +78,7 @@ impl<'q> Menu<'q> {
         let last = self.choices.len().saturating_sub(1);
         match (key, self.how) {
             (Key::Cancel, _) => return Step::Cancel,
+            (Key::Interrupt, _) => return Step::Interrupt,
             (Key::Enter, _) => return self.done(),
             (Key::Up, _) => self.at = self.at.checked_sub(1).unwrap_or(last),
             (Key::Down, _) => self.at = if self.at >= last { 0 } else { self.at + 1 },

@@ -72,6 +72,7 @@ fn answer(menu: &mut Menu<'_>, drawing: &mut Drawing) -> Result<Vec<usize>, AskE
             Step::Stay | Step::Refused(_) => drawing.draw(menu)?,
             Step::Done(picked) => return Ok(picked),
             Step::Cancel => return Err(AskError::Cancelled),
+            Step::Interrupt => return Err(AskError::Interrupted),
         }
     }
 }

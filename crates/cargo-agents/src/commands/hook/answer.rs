@@ -81,7 +81,11 @@ fn prepare(wire: Wire, event: Event, raw: &[u8]) -> Result<Prepared, Failure> {
     }
     let facts = applicable(&settings, event)?;
     let ours = match event {
-        Event::SessionStart => session::hints(&facts.session),
+        Event::SessionStart => {
+            let mut hints = session::hints(&facts.session);
+            hints.extend(session::update_hint(&settings.dirs));
+            hints
+        }
         _ => Vec::new(),
     };
     if facts.hooks.is_empty() && ours.is_empty() {

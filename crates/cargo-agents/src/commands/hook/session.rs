@@ -2,13 +2,14 @@
 
 use agents_hook::HookOutput;
 use agents_plugin::{
-    active::{Reason, State},
     hooks::index::{Commands, Session},
     plugin::Origin,
+    predicate::{Surroundings, evaluate::Asker},
 };
-use agents_system::nearest::quoted_list;
+use agents_system::{dirs::Dirs, nearest::quoted_list};
 
 use crate::{
+    commands::self_update,
     help::{AGENTS, HUMANS},
     here::Here,
 };
@@ -20,17 +21,28 @@ pub(super) fn facts(here: &Here<'_>) -> Session {
     let found =
         offered.any(|offer| here.workspace.is_some() || offer.plugin.origin != Origin::BuiltIn);
     let commands = if found { Commands::Some } else { Commands::None };
-    let waiting = here.set.considered().filter(|considered| {
-        matches!(considered.state, State::Inactive(Reason::NoConsent | Reason::WouldRun))
-    });
+    let (probes, _) = here.probes();
+    let workspace = here.workspace.as_ref();
+    let surroundings = Surroundings { workspace, probes: &probes, asker: Asker::Other };
+    let waiting = here.set.waiting(surroundings);
     let mut candidates: Vec<String> =
-        waiting.map(|considered| considered.plugin.name.to_string()).collect();
+        waiting.map(|(considered, _)| considered.plugin.consent_name().to_owned()).collect();
     candidates.sort();
     candidates.dedup();
     Session { commands, candidates }
 }
 
-/// The same in words, for the model.
+/// That there is a newer version of this program, as far as an earlier command has found out.
+pub(super) fn update_hint(dirs: &Dirs) -> Option<HookOutput> {
+    let newest = self_update::known_newer(dirs)?;
+    let current = env!("CARGO_PKG_VERSION");
+    Some(HookOutput::context(format!(
+        "cargo agents {newest} is available, this is {current}. Tell the user that `cargo agents self-update` installs it; \
+         do not do it yourself."
+    )))
+}
+
+/// What a session should be told, in words for the model.
 pub(super) fn hints(session: &Session) -> Vec<HookOutput> {
     let mut hints = Vec::new();
     if session.commands == Commands::Some {
@@ -45,7 +57,7 @@ pub(super) fn hints(session: &Session) -> Vec<HookOutput> {
         let names = quoted_list(&names, "and");
         hints.push(HookOutput::context(format!(
             "Crates of this workspace bring plugins that are off until the user agrees to them: {names}. Only the user \
-             may turn them on, with `cargo agents use <name>`; do not do it yourself."
+             may turn them on, with `cargo agents sync` or `cargo agents use <name>`; do not do it yourself."
         )));
     }
     hints
