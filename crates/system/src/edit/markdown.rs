@@ -28,10 +28,11 @@ pub fn block(text: &str, name: &str) -> Result<Option<String>, EditError> {
     Ok(found.map(|found| text[found.inner].replace("\r\n", "\n")))
 }
 
-/// The text with the block set to `body`: replaced in place, or added at the end after a blank line.
+/// The text with the block set to `body`, whose lines may end in any way: replaced in place, or added at the end after a
+/// blank line.
 pub fn set_block(text: &str, name: &str, body: &str) -> Result<String, EditError> {
     let nl = newline(text);
-    let body = body.replace("\r\n", "\n");
+    let body = body.replace("\r\n", "\n").replace('\r', "\n");
     let lines = body.trim_end_matches('\n').replace('\n', nl);
     let (start, end) = markers(name);
     if [&start, &end].iter().any(|marker| body.lines().any(|line| line.trim() == **marker)) {

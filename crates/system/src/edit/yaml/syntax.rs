@@ -85,7 +85,7 @@ impl Reader<'_> {
                     }
                 };
                 let last = members.last().map(|member: &Member| member.span().end);
-                let end = self.end(style, last, end);
+                let end = self.end(style, last, end).max(start);
                 Some(Node { span: start..end, inner: Inner::Table(of(style), members) })
             }
             Event::SequenceStart(style, ..) => {
@@ -96,8 +96,9 @@ impl Reader<'_> {
                         (event, span) => items.push(self.node(&event, span)?),
                     }
                 };
+                // Where there are only empty items, the parser may see the start of the list after them.
                 let last = items.last().map(|item: &Node| item.span.end);
-                let end = self.end(style, last, end);
+                let end = self.end(style, last, end).max(start);
                 Some(Node { span: start..end, inner: Inner::List(of(style), items) })
             }
             // A block scalar ends where the next thing starts.
