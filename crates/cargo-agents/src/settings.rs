@@ -47,6 +47,14 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// The same for a look at what is there, which brings nothing up to date.
+    pub(crate) fn without_update(&self) -> Self {
+        let flags = Flags { update: UpdateLevel::None, ..self.flags.clone() };
+        Self::with_dirs(&flags, self.dirs.clone(), self.cwd.clone())
+    }
+}
+
 fn network(flags: &Flags) -> Network {
     let by_variable = env::CARGO_NET_OFFLINE.text().is_some_and(|value| value == "true");
     if flags.offline || by_variable { Network::Offline } else { Network::Allowed }

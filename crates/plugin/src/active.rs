@@ -11,7 +11,7 @@ use crate::{
     catalog::{Catalog, Registries},
     config::{Enablement, Key},
     fetched::FetchedCrates,
-    manifest::{Chained, McpServer, McpTransport},
+    manifest::Chained,
     plugin::{Asking, Origin, Plugin, SubcommandSummary, Waking},
     predicate::{
         Matched, Surroundings,
@@ -19,6 +19,8 @@ use crate::{
     },
     probes::{Acquire, LiveProbes},
 };
+
+mod servers;
 
 /// How many plugins may bring along one another in a row.
 const MAX_CHAIN: usize = 10;
@@ -434,46 +436,10 @@ impl ActiveSet {
         active.flat_map(|considered| considered.offers(Applies::Yes))
     }
 
-    /// The MCP servers that apply here, each with the plugin that brings it and the crates that make it apply. Programs of
-    /// a workspace that the user has not spoken for are left out: see [`withheld_servers`](Self::withheld_servers).
-    #[must_use]
-    pub fn mcp_servers(&self, here: Surroundings<'_>) -> Vec<(&Plugin, McpServer, Vec<Matched>)> {
-        let servers = self.servers().filter(|(considered, it)| !is_withheld(considered, it));
-        let applying = servers
-            .map(|(considered, server)| (considered.plugin, server))
-            .filter(|(plugin, it)| it.gate.holds(here_for(here, plugin)));
-        let explained = applying.map(|(plugin, server)| {
-            let gates = [&plugin.gate, &server.gate];
-            let because = union_matched_crates(gates, here_for(here, plugin));
-            (plugin, server, because)
-        });
-        explained.collect()
-    }
-
-    /// The MCP servers that are left out because hosts would start their programs, each with its plugin.
-    #[must_use]
-    pub fn withheld_servers(&self) -> Vec<(&Plugin, McpServer)> {
-        let withheld = self.servers().filter(|(considered, it)| is_withheld(considered, it));
-        withheld.map(|(considered, server)| (considered.plugin, server)).collect()
-    }
-
-    fn servers(&self) -> impl Iterator<Item = (Considered<'_>, McpServer)> {
-        let active = self.considered().filter(Considered::is_active);
-        active.flat_map(|considered| {
-            let manifest = considered.plugin.manifest();
-            let servers = manifest.map(|manifest| manifest.mcp_servers).unwrap_or_default();
-            servers.into_iter().map(move |server| (considered, server))
-        })
-    }
-
     /// The subcommands that would apply elsewhere.
     pub fn inapplicable_subcommands(&self) -> impl Iterator<Item = Offered<'_>> {
         self.considered().flat_map(|considered| considered.offers(Applies::No))
     }
-}
-
-fn is_withheld(considered: &Considered<'_>, server: &McpServer) -> bool {
-    considered.trust == Trust::Withheld && matches!(server.transport, McpTransport::Stdio { .. })
 }
 
 impl<'s> Considered<'s> {

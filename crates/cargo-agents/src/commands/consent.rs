@@ -11,7 +11,6 @@ use agents_system::ask::{AskError, Asker, Choice};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
-    args::{Flags, UpdateLevel},
     failure::Failure,
     here::{BrokenWorkspace, Here, visit},
     output::Output,
@@ -40,8 +39,7 @@ struct Said {
 pub(super) fn settle(settings: &Settings, output: &Output) -> Result<(), Failure> {
     let Some(asker) = output.asker() else { return Ok(()) };
     // What is about to be refreshed has no say in what dependencies embed.
-    let flags = Flags { update: UpdateLevel::None, ..settings.flags.clone() };
-    let looking = Settings::with_dirs(&flags, settings.dirs.clone(), settings.cwd.clone());
+    let looking = settings.without_update();
     let said = visit(&looking, Acquire::Never, BrokenWorkspace::IsReported, |here, _| {
         let Some(workspace) = here.workspace.as_ref() else { return Ok(Vec::new()) };
         ask_all(here, &workspace.root, asker, output)

@@ -432,10 +432,10 @@ struct Pending<'p> {
     place: &'p Utf8Path,
 }
 
-impl Pending<'_> {
-    fn all(plan: &Plan) -> Vec<Pending<'_>> {
-        let of = |change| match change {
-            &Change::Skill { ref slot, ref hosts, .. } => {
+impl<'p> Pending<'p> {
+    fn all(plan: &'p Plan) -> Vec<Self> {
+        let of = |change: &'p Change| match change {
+            Change::Skill { slot, hosts, .. } => {
                 let place = slot.parent().unwrap_or(slot);
                 vec![Pending { hosts: hosts.iter().collect(), place }]
             }

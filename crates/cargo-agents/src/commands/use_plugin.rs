@@ -15,7 +15,7 @@ use agents_plugin::{
 use agents_sync::Edited;
 use agents_system::{explain::ErrorKind, finding::Finding, foreign::Written};
 use agents_workspace::{CrateName, SourceError};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 
 use super::sync_hosts::{self, Mode, SyncHostsDocument};
@@ -89,7 +89,8 @@ pub(crate) fn run_use(
     place: Place,
     manner: Manner,
 ) -> Result<ExitCode, Failure> {
-    let root = root(settings)?;
+    let looking = settings.without_update();
+    let root = root(&looking, BrokenWorkspace::Fails)?;
     let workspace = match (place, &root) {
         (Place::Everywhere, _) => None,
         (Place::Here, Some(root)) => Some(root.clone()),
@@ -114,11 +115,11 @@ pub(crate) fn run_use(
             output,
             wish(name.to_owned(), String::new()),
             changed.written,
-            root,
+            root.as_deref(),
         );
     }
     let target =
-        visit(settings, Acquire::Never, BrokenWorkspace::Fails, |here, _| resolve(here, name))?;
+        visit(&looking, Acquire::Never, BrokenWorkspace::Fails, |here, _| resolve(here, name))?;
     settings.progress.end();
     let name = match target {
         Target::Available(origin) => {
@@ -128,7 +129,7 @@ pub(crate) fn run_use(
                 output,
                 wish(name.to_owned(), otherwise),
                 Written::Unchanged,
-                root,
+                root.as_deref(),
             );
         }
         Target::Named(name) => name,
@@ -144,7 +145,7 @@ pub(crate) fn run_use(
         Ok(config.enablement.edits(Decision::Use(&name, scope)))
     })?;
     let otherwise = format!("`{name}` is turned on already");
-    finish(settings, output, wish(name, otherwise), changed.written, root)
+    finish(settings, output, wish(name, otherwise), changed.written, root.as_deref())
 }
 
 pub(crate) fn run_disable(
@@ -153,11 +154,12 @@ pub(crate) fn run_disable(
     name: &str,
     manner: Manner,
 ) -> Result<ExitCode, Failure> {
-    let root = root(settings)?;
+    let looking = settings.without_update();
+    // A workspace that cannot be understood is no reason to leave something on.
+    let root = root(&looking, BrokenWorkspace::IsReported)?;
     let (name, findings) = match manner {
         Manner::TakeBack => (name.to_owned(), Vec::new()),
-        // A workspace that cannot be understood is no reason to leave something on.
-        Manner::Say => visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, _| {
+        Manner::Say => visit(&looking, Acquire::Never, BrokenWorkspace::IsReported, |here, _| {
             Ok(match meant(here, name).first() {
                 Some(plugin) => (plugin.consent_name().to_owned(), Vec::new()),
                 None => (name.to_owned(), vec![unknown_here(name)]),
@@ -181,7 +183,7 @@ pub(crate) fn run_disable(
     })?;
     let otherwise = format!("`{name}` is turned off already");
     let wish = Wish { name, list: "disable", workspace: None, manner, otherwise, findings };
-    finish(settings, output, wish, changed.written, root)
+    finish(settings, output, wish, changed.written, root.as_deref())
 }
 
 /// Says what was done, and brings the hosts what that means.
@@ -190,7 +192,7 @@ fn finish(
     output: &Output,
     wish: Wish,
     written: Written,
-    root: Option<Utf8PathBuf>,
+    root: Option<&Utf8Path>,
 ) -> Result<ExitCode, Failure> {
     let file = Config::file(&settings.dirs);
     let Wish { name, list, workspace, manner, otherwise, findings } = wish;
@@ -233,8 +235,8 @@ fn finish(
 }
 
 /// The root of the workspace that the user stands in.
-fn root(settings: &Settings) -> Result<Option<Utf8PathBuf>, Failure> {
-    visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, _| {
+fn root(settings: &Settings, broken: BrokenWorkspace) -> Result<Option<Utf8PathBuf>, Failure> {
+    visit(settings, Acquire::Never, broken, |here, _| {
         Ok(here.workspace.as_ref().map(|workspace| workspace.root.clone()))
     })
 }

@@ -1,7 +1,7 @@
 //! `[plugins]`: the user's word about plugins, where it stands, and how it is written down.
 
 use agents_system::{
-    decode::Table,
+    decode::{self, Table},
     dirs::Dirs,
     edit::{Edit, KeyPath},
     finding::Finding,
@@ -102,7 +102,7 @@ impl Enablement {
         for key in [Key::AutoEnable, Key::Disable] {
             let Some(value) = table.get(key.word()) else { continue };
             let names = value.strings(key.word());
-            let lines = value.items().into_iter().flatten().map(|item| item.line());
+            let lines = value.items().into_iter().flatten().map(decode::Value::line);
             entries.extend(names.iter().zip(lines).map(|(name, line)| Entry {
                 key,
                 name: name.to_string(),
@@ -136,8 +136,10 @@ impl Enablement {
     /// around it by giving its plugin another name.
     #[must_use]
     pub fn disabling_plugin(&self, plugin: &Plugin) -> Option<Word<'_>> {
-        let by_crate = || self.disabling(plugin.consent_name());
-        self.disabling(plugin.name.as_str()).or_else(by_crate)
+        self.disabling(plugin.name.as_str()).or_else(|| match &plugin.origin {
+            Origin::Crate(name, _) => self.disabling(name.as_str()),
+            Origin::BuiltIn | Origin::Registry(_) | Origin::Member(_) => None,
+        })
     }
 
     /// What in `use` turns this name on, everywhere or for this workspace.

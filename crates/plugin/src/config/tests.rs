@@ -187,8 +187,8 @@ fn plugins_are_matched_like_crates() {
         said.using("my_plugin", None).is_some()
             && said.using("my-plugin", Some("/ws".into())).is_some()
     );
-    assert!(!said.using("my", None).is_some() && !said.using("tokio-util", None).is_some());
-    assert!(said.auto_enabling("tokio-util").is_some() && !said.auto_enabling("x").is_some());
+    assert!(said.using("my", None).is_none() && said.using("tokio-util", None).is_none());
+    assert!(said.auto_enabling("tokio-util").is_some() && said.auto_enabling("x").is_none());
     assert!(said.is_disabled("x") && !said.is_disabled("my-plugin"));
     assert_eq!(said.used_names(None).collect::<Vec<_>>(), ["my-plugin"]);
 }
@@ -200,9 +200,9 @@ fn a_star_enables_or_disables_everything_and_cannot_be_used() {
     assert!(errors("[plugins]\nuse = [\"*\"]")[0].contains("one by one"));
     let nothing = good("[plugins]").enablement;
     assert!(
-        !nothing.auto_enabling("x").is_some()
+        nothing.auto_enabling("x").is_none()
             && !nothing.is_disabled("x")
-            && !nothing.using("x", None).is_some()
+            && nothing.using("x", None).is_none()
     );
 }
 
@@ -213,7 +213,7 @@ fn a_use_may_be_for_one_workspace_only() {
     let said = good(text).enablement;
     let (one, two, three) = ("/one".into(), "/two".into(), "/three".into());
     assert!(said.using("a", Some(one)).is_some() && said.using("a", Some(two)).is_some());
-    assert!(!said.using("a", Some(three)).is_some() && !said.using("a", None).is_some());
+    assert!(said.using("a", Some(three)).is_none() && said.using("a", None).is_none());
     assert!(said.using("b", None).is_some());
     assert_eq!(said.used_names(Some(one)).collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(said.used_names(None).collect::<Vec<_>>(), ["b"]);
