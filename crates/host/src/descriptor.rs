@@ -34,6 +34,7 @@ const HOOK_SHAPES: &[(&str, HookShape)] = &[
     ("copilot", HookShape::Copilot),
     ("cursor", HookShape::Cursor),
     ("kiro", HookShape::Kiro),
+    ("opencode", HookShape::OpenCode),
 ];
 const TRUST_KINDS: &[(&str, TrustKind)] =
     &[("folder", TrustKind::Folder), ("definition", TrustKind::Definition)];

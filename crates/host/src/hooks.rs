@@ -23,7 +23,7 @@ pub const OUR_PROGRAM: &str = "cargo-agents";
 pub struct Registration {
     /// The keys that lead to the place, from the top of the file; empty for the whole file.
     pub at: Vec<String>,
-    /// What is written.
+    /// What is written. In a file that is ours as a whole a text is the file itself, anything else is JSON.
     pub value: Value,
     /// How much of the place is ours.
     pub owned: Owned,
@@ -43,6 +43,23 @@ pub enum Owned {
     Key,
     /// The file needs this key: set it only where it is missing, and never change it.
     Scaffold,
+}
+
+impl Registration {
+    /// The text of a file that is ours as a whole.
+    #[must_use]
+    pub fn file_text(&self) -> String {
+        match &self.value {
+            Value::String(text) => text.clone(),
+            json => format!("{json:#}\n"),
+        }
+    }
+}
+
+/// The module that OpenCode runs in place of a command. It calls this program of ours, for every event that OpenCode has.
+#[must_use]
+pub fn opencode_module(program: &str) -> String {
+    include_str!("hooks/opencode.js").replace("\"@program@\"", &json!(program).to_string())
 }
 
 /// The command line that a host runs for an event.
@@ -115,6 +132,7 @@ pub fn registrations(host: &Host, events: &[Event]) -> Vec<Registration> {
             file.insert("hooks".to_owned(), json!(triggers));
             whole_file(Value::Object(file))
         }
+        HookShape::OpenCode => whole_file(json!(opencode_module(OUR_PROGRAM))),
     }
 }
 

@@ -207,6 +207,8 @@ pub enum HookShape {
     Cursor,
     /// A file of our own with one list of triggers and actions.
     Kiro,
+    /// A JavaScript module of our own, for a host that runs those and no commands.
+    OpenCode,
 }
 
 impl HookShape {
@@ -215,7 +217,9 @@ impl HookShape {
     pub fn is_one_piece(self) -> bool {
         match self {
             Self::Groups | Self::NamedGroups | Self::Cursor => false,
-            Self::GroupsFile | Self::Antigravity | Self::Copilot | Self::Kiro => true,
+            Self::GroupsFile | Self::Antigravity | Self::Copilot | Self::Kiro | Self::OpenCode => {
+                true
+            }
         }
     }
 }

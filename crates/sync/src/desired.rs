@@ -220,7 +220,7 @@ pub fn add_hooks(
             let (host, file, what) = (host.id.clone(), file.clone(), What::Hook);
             let share = match it.owned {
                 Owned::WholeFile => {
-                    let text = format!("{:#}\n", it.value);
+                    let text = it.file_text();
                     desired.files.push(DesiredFile { host, file, text, what, name, from });
                     continue;
                 }
