@@ -18,6 +18,21 @@ pub const OUR_NAME: &str = "cargo-agents";
 /// The program that hosts run.
 pub const OUR_PROGRAM: &str = "cargo-agents";
 
+/// What the model of every session in a Rust workspace should know.
+pub const DISCOVERY: &str = "Tools that know the crates of this workspace are available through `cargo agents`. Run \
+    `cargo agents --help` before working with the Rust code here. Use only those under 'Commands for agents', unless the user \
+    explicitly asks for one under 'Commands for humans'.";
+
+/// The same as a skill, for a host whose model sees the descriptions of skills but nothing that a hook says.
+#[must_use]
+pub fn discovery_skill() -> String {
+    let description = json!(DISCOVERY);
+    format!(
+        "---\nname: {OUR_NAME}\ndescription: {description}\n---\n\n\
+         Run `cargo agents --help` in the workspace and use what it lists for agents.\n"
+    )
+}
+
 /// One thing to write into a host's hook file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Registration {

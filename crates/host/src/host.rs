@@ -159,6 +159,10 @@ pub struct Hooks {
     pub fallback_project: Option<ProjectPath>,
     /// The same of the user.
     pub fallback_user: Option<UserPath>,
+    /// A skill of our own in the workspace that tells what a session is told elsewhere, for a host that takes no context.
+    pub hint_project: Option<ProjectPath>,
+    /// The same of the user.
+    pub hint_user: Option<UserPath>,
     /// What a registration looks like.
     pub shape: HookShape,
     /// The keys that lead to the events, from the top of the file.
