@@ -28,8 +28,7 @@ pub const USER_PLUGINS: &str = "user-plugins";
 
 /// Keys of later versions and of Symposium's configuration: known, so not a spelling mistake, and
 /// without any effect here.
-const NOT_OURS: &[&str] =
-    &["auto-sync", "auto-update", "logging", "sync-debounce-secs", "telemetry"];
+const NOT_OURS: &[&str] = &["auto-update", "logging", "sync-debounce-secs", "telemetry"];
 
 /// The user's configuration, as far as plugins go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,6 +43,8 @@ pub struct Config {
     pub registration: Registration,
     /// Whether the workspace's own `.agents/skills` are brought to hosts that do not read them.
     pub agents_syncing: AgentsSyncing,
+    /// Whether hosts are brought up to date while they work.
+    pub auto_sync: AutoSync,
     /// What there is to say about the file.
     pub findings: Vec<Finding>,
 }
@@ -65,6 +66,16 @@ pub enum AgentsSyncing {
     #[default]
     On,
     /// `agents-syncing = false`.
+    Off,
+}
+
+/// Whether hosts are brought up to date while they work: `auto-sync`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AutoSync {
+    /// They are.
+    #[default]
+    On,
+    /// `auto-sync = false`.
     Off,
 }
 
@@ -230,6 +241,10 @@ impl Config {
                 agents_syncing: match syncing {
                     Some(false) => AgentsSyncing::Off,
                     _ => AgentsSyncing::On,
+                },
+                auto_sync: match root.boolean("auto-sync") {
+                    Some(false) => AutoSync::Off,
+                    _ => AutoSync::On,
                 },
                 findings: Vec::new(),
             };

@@ -49,7 +49,7 @@ pub mod desired;
 pub mod facts;
 pub mod plan;
 
-pub use apply::{Applied, ApplyError, Places, preview, sync, uninstall};
+pub use apply::{Applied, ApplyError, Places, preview, sync, sync_if_free, uninstall};
 pub use desired::{Desired, DesiredFile, DesiredPart, DesiredSkill};
 pub use facts::Facts;
 pub use plan::{Action, Change, Edited, Note, Plan};

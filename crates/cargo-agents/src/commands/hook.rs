@@ -8,6 +8,7 @@ mod account;
 mod answer;
 mod explain;
 mod handlers;
+mod refresh;
 mod session;
 mod test;
 mod trace;

@@ -29,6 +29,7 @@ fn every_setting_is_shown_with_who_says_so() {
 hosts = [\"zed\"]                             # ~/config.toml:8
 hook-scope = \"project\"                      # ~/config.toml:2
 agents-syncing = true                       # default
+auto-sync = true                            # default
 defaults.symposium-recommendations = false  # ~/config.toml:6
 defaults.user-plugins = true                # default
 plugins.use = []                            # default

@@ -11,13 +11,13 @@ use crate::world::{Run, World};
 /// Denies every command that publishes.
 const GUARD: &str = "#!/bin/sh\ninput=$(cat)\ncase \"$input\" in\n*'cargo publish'*) echo 'CI publishes' >&2; exit 2;;\nesac\n";
 
-fn guarded(gate: &str) -> World {
+pub(crate) fn guarded(gate: &str) -> World {
     let world = World::new();
     guard(&world, gate, "");
     world
 }
 
-fn guard(world: &World, gate: &str, more: &str) {
+pub(crate) fn guard(world: &World, gate: &str, more: &str) {
     world.plugin(
         "guard",
         &format!(
@@ -28,11 +28,11 @@ fn guard(world: &World, gate: &str, more: &str) {
 }
 
 /// Calls as a host does.
-fn call(world: &World, host: &str, event: &str, input: &Value) -> Run {
+pub(crate) fn call(world: &World, host: &str, event: &str, input: &Value) -> Run {
     call_in(world, &world.sample.root(), host, event, input.to_string().as_bytes(), &[])
 }
 
-fn call_in(
+pub(crate) fn call_in(
     world: &World,
     dir: &Utf8Path,
     host: &str,
@@ -49,14 +49,14 @@ fn call_in(
     Run::from(child.wait_with_output().unwrap())
 }
 
-fn bash(command: &str) -> Value {
+pub(crate) fn bash(command: &str) -> Value {
     json!({
         "hook_event_name": "PreToolUse", "session_id": "s", "transcript_path": "/t",
         "tool_name": "Bash", "tool_input": { "command": command },
     })
 }
 
-fn denied(run: &Run) -> bool {
+pub(crate) fn denied(run: &Run) -> bool {
     let said: Value = serde_json::from_str(&run.stdout).unwrap_or_default();
     run.code == Some(2) || said["hookSpecificOutput"]["permissionDecision"] == "deny"
 }
@@ -103,49 +103,6 @@ fn the_index_notices_every_change() {
     assert!(now(), "not resolved yet");
     world.sample.lock();
     assert!(!now(), "the dependency is gone");
-}
-
-/// A host waits for every one of them, before every tool call. Times would depend on the machine; this does not.
-#[test]
-fn with_nothing_to_do_few_system_calls_are_made_and_nothing_is_started() {
-    if std::process::Command::new("strace").arg("-V").output().is_err() {
-        eprintln!("there is no `strace` to count with");
-        return;
-    }
-    let world = World::new();
-    for at in 0..300 {
-        let manifest = format!("name = \"plugin-{at}\"\ncrates = [\"serde\"]\n");
-        world.plugin(&format!("plugin-{at}"), &manifest);
-    }
-    let inside = world.sample.root();
-    for dir in [inside, world.outside()] {
-        let plain = world.command_in(&dir, &["hook", "claude", "pre-tool-use"]);
-        assert!(Run::from(command(&plain, &[]).output().unwrap()).stdout == "{}");
-        let log = world.sample.scratch().path("calls");
-        let traced = command(&plain, &["strace", "-f", "-o", log.as_str()]).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&traced.stdout), "{}", "{traced:?}");
-        let calls = std::fs::read_to_string(log).unwrap();
-        assert!(calls.lines().count() > 50, "{calls}");
-        assert!(calls.lines().count() <= 300, "{}:\n{calls}", calls.lines().count());
-        let started = ["clone", "fork", "socket("].map(|word| calls.matches(word).count());
-        assert_eq!(started, [0, 0, 0], "{calls}");
-        assert_eq!(calls.matches("execve(").count(), 1, "{calls}");
-    }
-}
-
-/// The same command, run by another one.
-fn command(plain: &std::process::Command, by: &[&str]) -> std::process::Command {
-    let mut words = by.iter().map(|word| (*word).into()).chain([plain.get_program().to_owned()]);
-    let mut command = std::process::Command::new(words.next().unwrap());
-    command.args(words).args(plain.get_args()).current_dir(plain.get_current_dir().unwrap());
-    for (name, value) in plain.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    command.stdin(Stdio::null());
-    command
 }
 
 /// What decides is outside of everything that an index can watch.
@@ -295,193 +252,4 @@ fn a_missing_program_is_said_and_stops_nobody() {
     let run = call(&world, "claude", "pre-tool-use", &bash("ls"));
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "{}"), "{run:?}");
     assert!(run.stderr.contains("not installed"), "{run:?}");
-}
-
-/// A file with what Claude Code sends.
-fn input_file(world: &World, input: &Value) -> String {
-    let scratch = world.sample.scratch();
-    scratch.write("input.json", input.to_string()).into_string()
-}
-
-#[test]
-fn a_test_shows_every_step() {
-    let world = guarded("crates = [\"serde\"]");
-    let hook = |name: &str, more: &str| {
-        format!("[[hooks]]\nname = \"{name}\"\ncommand = {{ script = \"x.sh\" }}\n{more}\n")
-    };
-    let pre = "event = \"PreToolUse\"\n";
-    let manifest = [
-        "name = \"other\"\ncrates = [\"serde\"]\n".to_owned(),
-        hook("edits", &format!("{pre}matcher = \"Edit\"")),
-        hook("codex", &format!("{pre}agent = \"codex\"")),
-        hook("later", "event = \"PostToolUse\""),
-        hook("gated", &format!("{pre}predicates = [\"path_exists(nowhere)\"]")),
-        format!(
-            "[[hooks]]\nname = \"missing\"\n{pre}command = {{ source = \"cargo\", crate = \"no-such-crate\" }}\n"
-        ),
-    ];
-    world.plugin("other", &manifest.join("\n"));
-    world.plugin(
-        "dormant",
-        &format!("name = \"dormant\"\ncrates = [\"diesel\"]\n{}", hook("h", pre)),
-    );
-    let input = input_file(&world, &bash("cargo publish"));
-    let shown = world.json(&["hook", "test", "claude", "pre-tool-use", "--input", &input]);
-    let hooks = shown["hooks"].as_array().unwrap();
-    let rows: Vec<String> = hooks
-        .iter()
-        .map(|it| {
-            let why = it["because"].as_str().or(it["ended"].as_str()).unwrap_or_default();
-            format!("{}/{} {}: {why}", it["plugin"], it["hook"], it["state"]).replace('"', "")
-        })
-        .collect();
-    insta::assert_snapshot!(rows.join("\n"), @r"
-    guard/no-publish ran: exit code 2
-    other/edits skipped: its matcher `Edit` does not match
-    other/missing skipped: hook `other/missing` did not run: its program is not installed
-    dormant/h skipped: its plugin is not active: its conditions do not hold
-    other/codex skipped: it is for codex only
-    other/later skipped: it is for PostToolUse
-    other/gated skipped: its own conditions do not hold
-    ");
-    assert_eq!(hooks[0]["stderr"], "CI publishes\n");
-    assert_eq!(hooks[0]["means"], json!({ "decision": "deny", "reason": "CI publishes" }));
-    let got: Value = serde_json::from_str(hooks[0]["got"].as_str().unwrap()).unwrap();
-    assert_eq!(got["PreToolUse"]["tool_input"]["command"], "cargo publish");
-    // It is what the host gets.
-    let run = call(&world, "claude", "pre-tool-use", &bash("cargo publish"));
-    assert_eq!(shown["answer"]["stdout"], run.stdout);
-    assert_eq!(shown["answer"]["exit_code"], run.code.unwrap());
-    let text = world.ok(&["hook", "test", "claude", "pre-tool-use", "--input", &input]);
-    assert!(text.contains("means   deny: [guard] CI publishes"), "{text}");
-}
-
-#[test]
-fn recorded_calls_are_made_again_and_a_difference_is_told() {
-    let world = guarded("crates = [\"serde\"]");
-    let input = input_file(&world, &bash("cargo publish"));
-    let trace = world.sample.scratch().path("trace.jsonl");
-    let record = ["hook", "test", "claude", "pre-tool-use", "--input", &input, "--record"];
-    world.ok(&[&record[..], &[trace.as_str()]].concat());
-    // What a host calls is recorded the same way.
-    let root = world.sample.root();
-    let sent = bash("cargo test").to_string();
-    for name in ["CARGO_AGENTS_HOOK_TRACE", "SYMPOSIUM_HOOK_TRACE"] {
-        let env = [(name, trace.as_str())];
-        let run = call_in(&world, &root, "claude", "pre-tool-use", sent.as_bytes(), &env);
-        assert_eq!((run.code, run.stdout.as_str()), (Some(0), "{}"), "{run:?}");
-    }
-    let text = std::fs::read_to_string(&trace).unwrap();
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.len(), 3);
-    for line in &lines {
-        assert_eq!((&line["event"], &line["agent"]), (&json!("PreToolUse"), &json!("claude")));
-        assert_eq!(line["input"]["tool_name"], "Bash");
-        assert!(line["output"].is_object(), "{line}");
-    }
-    let same = world.agents(&["hook", "replay", trace.as_str()]);
-    assert_eq!(same.code, Some(0), "{same:?}");
-    world.plugin_script("guard", "guard.sh", "#!/bin/sh\necho 'not today' >&2; exit 2\n");
-    let run = world.agents(&["hook", "replay", trace.as_str()]);
-    assert_eq!(run.code, Some(1), "{run:?}");
-    assert!(run.stdout.contains("3 calls, 3 with another answer."), "{run:?}");
-    assert!(run.stdout.contains("not today") && run.stdout.contains("CI publishes"), "{run:?}");
-    scratch::write(&trace, "nonsense\n");
-    assert_eq!(world.agents(&["hook", "replay", trace.as_str()]).code, Some(2));
-}
-
-#[test]
-fn what_a_host_cannot_be_told_is_explained() {
-    let world = World::new();
-    let text = world.ok(&["hook", "explain", "goose", "pre-tool-use"]);
-    insta::assert_snapshot!(text, @r"
-    Goose
-
-    PreToolUse  called `PreToolUse`
-      understands  deny
-      allow        nothing happens
-      ask          it is denied
-      input        it is denied
-      context      nothing happens
-      output       nothing happens
-      stop         it is denied
-      message      nothing happens
-      suppress     nothing happens
-    ");
-    let all = world.json(&["hook", "explain", "claude"]);
-    assert_eq!(all["events"].as_array().unwrap().len(), 12);
-    assert_eq!(world.agents(&["hook", "explain", "nobody"]).code, Some(2));
-    assert_eq!(world.agents(&["hook", "test", "claude", "nonsense"]).code, Some(2));
-}
-
-/// Hosts give up after thirty seconds and then do as they like.
-#[test]
-fn hostile_handlers_end_with_the_deadline_and_the_others_count() {
-    let world = guarded("crates = [\"serde\"]");
-    let hostile = [
-        ("sleeps", "sleep 600"),
-        ("ignores", "trap '' TERM; while :; do sleep 600; done"),
-        ("floods", "while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done"),
-        ("forks", "(sleep 600 &) ; (sleep 600 &); exit 1"),
-        ("garbles", "printf '\\377\\376'"),
-        ("dies", "kill -SEGV $$"),
-    ];
-    let mut manifest = "name = \"hostile\"\ncrates = [\"serde\"]\n".to_owned();
-    for (name, body) in hostile {
-        manifest += &format!(
-            "[[hooks]]\nname = \"{name}\"\nevent = \"PreToolUse\"\ncommand = {{ script = \"{name}.sh\" }}\n"
-        );
-        world.plugin_script("hostile", &format!("{name}.sh"), &format!("#!/bin/sh\n{body}\n"));
-    }
-    world.plugin("hostile", &manifest);
-    let root = world.sample.root();
-    let sent = bash("cargo publish").to_string();
-    let env = [("CARGO_AGENTS_HOOK_DEADLINE", "1.5")];
-    let started = std::time::Instant::now();
-    let run = call_in(&world, &root, "claude", "pre-tool-use", sent.as_bytes(), &env);
-    assert!(denied(&run), "{run:?}");
-    let said: Value = serde_json::from_str(&run.stdout).unwrap();
-    let reason = said["hookSpecificOutput"]["permissionDecisionReason"].as_str();
-    assert_eq!(reason, Some("[guard] CI publishes"));
-    // Not a measurement: without the deadline it would be ten minutes.
-    assert!(started.elapsed().as_secs() < 300);
-}
-
-/// While many hosts call and a sync runs, every answer is right and no index is torn.
-#[test]
-fn two_hundred_calls_at_once_during_a_sync_are_all_answered_right() {
-    let world = guarded("crates = [\"serde\"]");
-    let config = "hosts = [\"claude\", \"codex\"]\nhook-scope = \"project\"\n\
-                  [defaults]\nsymposium-recommendations = false\n";
-    world.config(config);
-    let home = world.sample.scratch().path("user");
-    std::fs::create_dir_all(&home).unwrap();
-    std::thread::scope(|scope| {
-        let sync = scope.spawn(|| {
-            for round in 0..5 {
-                // The index is stale again and again.
-                world.plugin(
-                    &format!("more-{round}"),
-                    &format!("name = \"more-{round}\"\ncrates = [\"serde\"]\n"),
-                );
-                let run = world.command(&["sync"]).env("HOME", &home).output().unwrap();
-                assert!(run.status.success(), "{run:?}");
-            }
-        });
-        let callers: Vec<_> = (0..200)
-            .map(|at| {
-                let world = &world;
-                scope.spawn(move || {
-                    let command = if at % 2 == 0 { "cargo publish" } else { "cargo test" };
-                    let run = call(world, "claude", "pre-tool-use", &bash(command));
-                    assert_eq!(denied(&run), at % 2 == 0, "{at}: {run:?}");
-                    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{at}: {run:?}");
-                })
-            })
-            .collect();
-        for caller in callers {
-            caller.join().unwrap();
-        }
-        sync.join().unwrap();
-    });
 }

@@ -8,12 +8,15 @@
     reason = "tests"
 )]
 
+mod auto_sync;
 mod world;
 
 mod command_line;
 mod config;
 mod consent;
 mod custom_predicates;
+mod hook_load;
+mod hook_steps;
 mod hooks;
 #[cfg(target_os = "linux")]
 mod init;

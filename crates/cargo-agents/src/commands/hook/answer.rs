@@ -21,7 +21,12 @@ use agents_system::{env, explain::ErrorKind, finding::Finding};
 use agents_workspace::Workspaces;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{account::Account, handlers, session, trace};
+use super::{
+    account::Account,
+    handlers,
+    refresh::{Index, refresh},
+    session, trace,
+};
 use crate::{
     args::Flags,
     failure::Failure,
@@ -117,11 +122,12 @@ fn prepare(
     if let Some(cwd) = said.or_else(|| cwd.map(Utf8Path::to_owned)) {
         settings.cwd = cwd;
     }
-    let Facts { hooks, session, findings } = applicable(&settings, event)?;
-    let ours = match event {
+    let Facts { hooks, session, index, findings } = applicable(&settings, event)?;
+    let mut ours = match event {
         Event::SessionStart => session::hints(&session),
         _ => Vec::new(),
     };
+    ours.extend(refresh(&settings, wire, event, index));
     if ours.is_empty() && !handlers::is_wanted(&hooks, wire, event) {
         return Ok(Prepared::Idle { cwd: settings.cwd, findings });
     }
@@ -149,6 +155,7 @@ fn can_be_guarded(event: Event) -> bool {
 struct Facts {
     hooks: Vec<ActiveHook>,
     session: Session,
+    index: Index,
     findings: Vec<Finding>,
 }
 
@@ -164,13 +171,16 @@ fn applicable(settings: &Settings, event: Event) -> Result<Facts, Failure> {
         Event::SessionStart | Event::UserPromptSubmit => Scrutiny::Full,
         _ => Scrutiny::Quick,
     };
-    if let Some(known) = index.load(scrutiny)
+    let known = index.load(scrutiny);
+    let state = if known.is_some() { Index::Held } else { Index::Rebuilt };
+    if let Some(known) = known
         && !known.undecided.iter().any(|it| it == event.name())
     {
         let hooks = if known.is_idle(event.name()) { Vec::new() } else { known.hooks() };
-        return Ok(Facts { hooks, session: known.session, findings: Vec::new() });
+        return Ok(Facts { hooks, session: known.session, index: state, findings: Vec::new() });
     }
-    let fresh = glance(settings, |here| decide(here, &index, &settings.cwd));
+    let fresh =
+        glance(settings, |here| Facts { index: state, ..decide(here, &index, &settings.cwd) });
     let (last, findings) = match fresh {
         Ok(Some(facts)) => return Ok(facts),
         // Until cargo has resolved the workspace again, what applied before still does.
@@ -182,7 +192,8 @@ fn applicable(settings: &Settings, event: Event) -> Result<Facts, Failure> {
     };
     let hooks = last.as_ref().map(Known::hooks).unwrap_or_default();
     let session = last.map(|known| known.session).unwrap_or_default();
-    Ok(Facts { hooks, session, findings })
+    // What cannot be told is not brought anywhere either.
+    Ok(Facts { hooks, session, index: Index::Held, findings })
 }
 
 /// Decides about everything and remembers what is certain.
@@ -196,7 +207,7 @@ fn decide(here: &Here<'_>, index: &HookIndex, cwd: &Utf8Path) -> Facts {
         let quick = agents_plugin::catalog::Registries::inputs_of_hooks(&here.set, &all);
         index.store(&set, session.clone(), &all, quick);
     }
-    Facts { hooks: set.hooks, session, findings: Vec::new() }
+    Facts { hooks: set.hooks, session, index: Index::Rebuilt, findings: Vec::new() }
 }
 
 /// Standard output is the protocol. What there is to say goes to standard error, unless the host takes that for a reason.
