@@ -151,8 +151,11 @@ fn render(wire: Wire, document: &HookDocument, output: &Output) -> Result<(), Fa
         field(output, "lost", loss)?;
     }
     output.line(format!("\n{} sees", wire.host()))?;
-    field(output, "stdout", &answer.stdout)?;
-    field(output, "stderr", &answer.stderr)?;
+    for (word, text) in [("stdout", &answer.stdout), ("stderr", &answer.stderr)] {
+        if !text.is_empty() {
+            field(output, word, text)?;
+        }
+    }
     field(output, "exit", &answer.exit_code.to_string())
 }
 
