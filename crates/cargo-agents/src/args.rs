@@ -138,11 +138,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PluginCommand,
     },
-    /// What hosts run at the moments that plugins have hooks for
+    /// See what hooks do when a coding agent calls them
+    // Hosts call it; among the commands for people it would only be in the way.
     #[command(hide = true)]
     Hook {
-        /// The host and the event
-        words: Vec<String>,
+        #[command(subcommand)]
+        command: Option<HookCommand>,
     },
     /// Print a completion script for a shell
     Completions {
@@ -222,6 +223,38 @@ pub(crate) enum HostCommand {
         /// Which one
         host: String,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HookCommand {
+    /// Call the hooks as a coding agent would, and show every step
+    Test {
+        /// The coding agent
+        host: String,
+        /// The event, as `pre-tool-use`
+        event: String,
+        /// What the coding agent sends, as JSON in its own format; standard input by default
+        #[arg(long, value_name = "FILE")]
+        input: Option<Utf8PathBuf>,
+        /// Append what happened to this file, one line of JSON per call
+        #[arg(long, value_name = "FILE")]
+        record: Option<Utf8PathBuf>,
+    },
+    /// Make recorded calls again, and end with 1 if an answer differs
+    Replay {
+        /// What `hook test --record` or `CARGO_AGENTS_HOOK_TRACE` wrote
+        file: Utf8PathBuf,
+    },
+    /// Show what a coding agent tells hooks and what it can be told
+    Explain {
+        /// The coding agent
+        host: String,
+        /// Only this event
+        event: Option<String>,
+    },
+    /// A coding agent's own call: its name and the event
+    #[command(external_subcommand)]
+    Called(Vec<String>),
 }
 
 #[derive(Debug, clap::Args)]

@@ -121,7 +121,7 @@ fn obey(
         Some(Command::Host { command }) => commands::host::run(settings, output, &command),
         Some(Command::Config { command }) => commands::config::run(settings, output, &command),
         Some(Command::Plugin { command }) => commands::plugin::run(settings, output, command),
-        Some(Command::Hook { words }) => commands::hook::refuse(&words),
+        Some(Command::Hook { command }) => commands::hook::run(settings, output, command),
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),
         Some(Command::Tour { keep }) => commands::tour::run(settings, output, keep),
         Some(Command::CrateInfo(wanted)) => commands::crate_info::run(settings, output, &wanted),

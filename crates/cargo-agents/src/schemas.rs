@@ -10,6 +10,7 @@ use crate::{
         config::{ConfigDocument, PathDocument},
         crate_info::CrateDocument,
         explain::ExplainDocument,
+        hook::{HookDocument, HookExplainDocument, ReplayDocument},
         host::HostDocument,
         init::InitDocument,
         list::ListDocument,
@@ -44,6 +45,9 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<CacheDocument>("plugin-cache");
     check::<CrateDocument>("crate-info");
     check::<HostDocument>("host");
+    check::<HookDocument>("hook-test");
+    check::<ReplayDocument>("hook-replay");
+    check::<HookExplainDocument>("hook-explain");
     check::<InitDocument>("init");
     check::<ConfigDocument>("config-show");
     check::<PathDocument>("config-path");

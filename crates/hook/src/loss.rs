@@ -104,14 +104,19 @@ pub struct Loss {
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let instead = match self.instead {
-            Instead::Nothing => "nothing happens",
-            Instead::Denied => "it is denied",
-            Instead::InReason => "it is added to the reason of the denial",
-            Instead::InContext => "the model is told",
-            Instead::InMessage => "the user is told",
-        };
-        write!(f, "`{}` cannot be expressed here: {instead}", self.part.word())
+        write!(f, "`{}` cannot be expressed here: {}", self.part.word(), self.instead)
+    }
+}
+
+impl fmt::Display for Instead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nothing => "nothing happens",
+            Self::Denied => "it is denied",
+            Self::InReason => "it is added to the reason of the denial",
+            Self::InContext => "the model is told",
+            Self::InMessage => "the user is told",
+        })
     }
 }
 

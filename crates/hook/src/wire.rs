@@ -17,8 +17,6 @@ mod kiro;
 mod mend;
 mod opencode;
 
-pub use opencode::opencode_module;
-
 use std::borrow::Cow;
 
 use agents_host::Event;
@@ -392,7 +390,9 @@ pub fn whereabouts(bytes: &[u8]) -> Option<Utf8PathBuf> {
         workspaces: Vec<Utf8PathBuf>,
     }
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
-    let found: Where = serde_json::from_slice(bytes).ok()?;
+    let found: Where = serde_json::from_slice(bytes)
+        .or_else(|error| serde_json::from_str(&mend::mend(bytes)).map_err(|_| error))
+        .ok()?;
     found.cwd.or_else(|| found.workspaces.into_iter().next())
 }
 

@@ -34,6 +34,7 @@ const HOOK_SHAPES: &[(&str, HookShape)] = &[
     ("copilot", HookShape::Copilot),
     ("cursor", HookShape::Cursor),
     ("kiro", HookShape::Kiro),
+    ("opencode", HookShape::OpenCode),
 ];
 const TRUST_KINDS: &[(&str, TrustKind)] =
     &[("folder", TrustKind::Folder), ("definition", TrustKind::Definition)];
@@ -145,6 +146,8 @@ fn decode_hooks(table: &Layered<'_>) -> Option<Hooks> {
         user: user_path(table, "user"),
         fallback_project: project_path(table, "fallback-project"),
         fallback_user: user_path(table, "fallback-user"),
+        hint_project: project_path(table, "hint-project"),
+        hint_user: user_path(table, "hint-user"),
         shape: shape?,
         container,
         matcher,

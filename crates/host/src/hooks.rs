@@ -18,12 +18,27 @@ pub const OUR_NAME: &str = "cargo-agents";
 /// The program that hosts run.
 pub const OUR_PROGRAM: &str = "cargo-agents";
 
+/// What the model of every session in a Rust workspace should know.
+pub const DISCOVERY: &str = "Tools that know the crates of this workspace are available through `cargo agents`. Run \
+    `cargo agents --help` before working with the Rust code here. Use only those under 'Commands for agents', unless the user \
+    explicitly asks for one under 'Commands for humans'.";
+
+/// The same as a skill, for a host whose model sees the descriptions of skills but nothing that a hook says.
+#[must_use]
+pub fn discovery_skill() -> String {
+    let description = json!(DISCOVERY);
+    format!(
+        "---\nname: {OUR_NAME}\ndescription: {description}\n---\n\n\
+         Run `cargo agents --help` in the workspace and use what it lists for agents.\n"
+    )
+}
+
 /// One thing to write into a host's hook file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Registration {
     /// The keys that lead to the place, from the top of the file; empty for the whole file.
     pub at: Vec<String>,
-    /// What is written.
+    /// What is written. In a file that is ours as a whole a text is the file itself, anything else is JSON.
     pub value: Value,
     /// How much of the place is ours.
     pub owned: Owned,
@@ -43,6 +58,23 @@ pub enum Owned {
     Key,
     /// The file needs this key: set it only where it is missing, and never change it.
     Scaffold,
+}
+
+impl Registration {
+    /// The text of a file that is ours as a whole.
+    #[must_use]
+    pub fn file_text(&self) -> String {
+        match &self.value {
+            Value::String(text) => text.clone(),
+            json => format!("{json:#}\n"),
+        }
+    }
+}
+
+/// The module that OpenCode runs in place of a command. It calls this program of ours, for every event that OpenCode has.
+#[must_use]
+pub fn opencode_module(program: &str) -> String {
+    include_str!("hooks/opencode.js").replace("\"@program@\"", &json!(program).to_string())
 }
 
 /// The command line that a host runs for an event.
@@ -115,6 +147,7 @@ pub fn registrations(host: &Host, events: &[Event]) -> Vec<Registration> {
             file.insert("hooks".to_owned(), json!(triggers));
             whole_file(Value::Object(file))
         }
+        HookShape::OpenCode => whole_file(json!(opencode_module(OUR_PROGRAM))),
     }
 }
 

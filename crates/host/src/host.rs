@@ -159,6 +159,10 @@ pub struct Hooks {
     pub fallback_project: Option<ProjectPath>,
     /// The same of the user.
     pub fallback_user: Option<UserPath>,
+    /// A skill of our own in the workspace that tells what a session is told elsewhere, for a host that takes no context.
+    pub hint_project: Option<ProjectPath>,
+    /// The same of the user.
+    pub hint_user: Option<UserPath>,
     /// What a registration looks like.
     pub shape: HookShape,
     /// The keys that lead to the events, from the top of the file.
@@ -207,6 +211,8 @@ pub enum HookShape {
     Cursor,
     /// A file of our own with one list of triggers and actions.
     Kiro,
+    /// A JavaScript module of our own, for a host that runs those and no commands.
+    OpenCode,
 }
 
 impl HookShape {
@@ -215,7 +221,9 @@ impl HookShape {
     pub fn is_one_piece(self) -> bool {
         match self {
             Self::Groups | Self::NamedGroups | Self::Cursor => false,
-            Self::GroupsFile | Self::Antigravity | Self::Copilot | Self::Kiro => true,
+            Self::GroupsFile | Self::Antigravity | Self::Copilot | Self::Kiro | Self::OpenCode => {
+                true
+            }
         }
     }
 }

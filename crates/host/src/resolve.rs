@@ -27,6 +27,8 @@ pub struct Resolved {
     pub hook_file: Option<Utf8PathBuf>,
     /// The file that it listens to for hooks while `hook_file` is missing.
     pub hook_file_fallback: Option<Utf8PathBuf>,
+    /// The skill that tells what hooks cannot.
+    pub hook_hint: Option<Utf8PathBuf>,
     /// Hook files of other hosts that it runs as well.
     pub hook_files_read: Vec<Utf8PathBuf>,
     /// The file to register MCP servers in.
@@ -94,6 +96,7 @@ impl Host {
             agents_read: many(&self.reads.project.agents),
             hook_file: hooks.and_then(|it| it.project.as_ref()).and_then(one),
             hook_file_fallback: hooks.and_then(|it| it.fallback_project.as_ref()).and_then(one),
+            hook_hint: hooks.and_then(|it| it.hint_project.as_ref()).and_then(one),
             hook_files_read: many(&self.reads.project.hooks),
             mcp_file: mcp.and_then(|it| it.project.as_ref()).and_then(one),
             mcp_file_instead: mcp.map(|it| many(&it.instead_project)).unwrap_or_default(),
@@ -117,6 +120,7 @@ impl Host {
             agents_read: many(&self.reads.user.agents),
             hook_file: hooks.and_then(|it| it.user.as_ref()).and_then(one),
             hook_file_fallback: hooks.and_then(|it| it.fallback_user.as_ref()).and_then(one),
+            hook_hint: hooks.and_then(|it| it.hint_user.as_ref()).and_then(one),
             hook_files_read: many(&self.reads.user.hooks),
             mcp_file: mcp.and_then(|it| it.user.as_ref()).and_then(one),
             mcp_file_instead: mcp.map(|it| many(&it.instead_user)).unwrap_or_default(),

@@ -29,7 +29,7 @@ pub const USER_PLUGINS: &str = "user-plugins";
 
 /// Keys of later versions and of Symposium's configuration: known, so not a spelling mistake, and
 /// without any effect here.
-const NOT_OURS: &[&str] = &["auto-sync", "logging", "sync-debounce-secs", "telemetry"];
+const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs", "telemetry"];
 
 /// The user's configuration, as far as plugins go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub struct Config {
     pub agents_syncing: AgentsSyncing,
     /// What to do about newer versions of the program itself.
     pub own_update: OwnUpdate,
+    /// Whether hosts are brought up to date while they work.
+    pub auto_sync: AutoSync,
     /// What there is to say about the file.
     pub findings: Vec<Finding>,
 }
@@ -94,6 +96,16 @@ impl OwnUpdate {
             Self::On => "on",
         }
     }
+}
+
+/// Whether hosts are brought up to date while they work: `auto-sync`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AutoSync {
+    /// They are.
+    #[default]
+    On,
+    /// `auto-sync = false`.
+    Off,
 }
 
 /// A configured registry.
@@ -246,6 +258,10 @@ impl Config {
                     _ => AgentsSyncing::On,
                 },
                 own_update: root.choice("auto-update", &OwnUpdate::WORDS).unwrap_or_default(),
+                auto_sync: match root.boolean("auto-sync") {
+                    Some(false) => AutoSync::Off,
+                    _ => AutoSync::On,
+                },
                 findings: Vec::new(),
             };
             root.warn_unknown();

@@ -191,7 +191,9 @@ impl Registries<'_> {
             .filter(is_plain)
             .flat_map(|plugin| [plugin.file.clone(), plugin.dir().join(MANIFEST_FILE)])
             .collect();
-        inputs.of_directories_and(|path| !plain.contains(path))
+        // Where a crate could have skills, there is no hook to find.
+        let of_skills = |path: &Utf8Path| path.file_name() == Some("skills");
+        inputs.of_directories_and(|path| !plain.contains(path) && !of_skills(path))
     }
 }
 

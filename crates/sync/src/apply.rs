@@ -132,7 +132,32 @@ pub fn sync(
     edited: Edited,
     progress: &Progress,
 ) -> Result<Applied, ApplyError> {
-    let _lock = Lock::acquire(&places.lock, PATIENCE, progress)?;
+    let lock = Lock::acquire(&places.lock, PATIENCE, progress)?;
+    sync_under(&lock, places, desired, workspace, edited)
+}
+
+/// The same without waiting: `None` if somebody else is at it.
+pub fn sync_if_free(
+    places: &Places,
+    desired: &Desired,
+    workspace: &Utf8Path,
+    edited: Edited,
+) -> Result<Option<Applied>, ApplyError> {
+    let lock = match Lock::acquire(&places.lock, Duration::ZERO, &Progress::silent()) {
+        Err(LockError::TimedOut { .. }) => return Ok(None),
+        lock => lock?,
+    };
+    let applied = sync_under(&lock, places, desired, workspace, edited);
+    applied.map(Some)
+}
+
+fn sync_under(
+    _: &Lock,
+    places: &Places,
+    desired: &Desired,
+    workspace: &Utf8Path,
+    edited: Edited,
+) -> Result<Applied, ApplyError> {
     let ledger = recover(places)?;
     let facts = places.look(desired, &ledger, workspace);
     let mut plan = Plan::new(desired, &facts, &ledger, workspace, edited);

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use agents_host::{
     Event, Host, HostId, Roots, Scope,
-    hooks::{OUR_NAME, Owned, mark, registrations},
+    hooks::{OUR_NAME, Owned, discovery_skill, mark, registrations},
     host::FileFormat,
     skill_dirs,
 };
@@ -227,6 +227,16 @@ pub fn add_hooks(
             true => Event::ALL.to_vec(),
             false => ALWAYS.into_iter().chain(mine.iter().map(|it| it.event)).collect(),
         };
+        if let Some(file) = in_scope(registration, |scope| host.paths(scope, roots).hook_hint) {
+            desired.files.push(DesiredFile {
+                host: host.id.clone(),
+                file,
+                text: discovery_skill(),
+                what: What::Hook,
+                name: "hint".to_owned(),
+                from: OUR_NAME.to_owned(),
+            });
+        }
         for it in registrations(host, &events) {
             let from = mine.iter().find(|wanted| Some(wanted.event) == it.event);
             let from = from.filter(|_| it.event.is_some_and(|event| !ALWAYS.contains(&event)));
@@ -235,7 +245,7 @@ pub fn add_hooks(
             let (host, file, what) = (host.id.clone(), file.clone(), What::Hook);
             let share = match it.owned {
                 Owned::WholeFile => {
-                    let text = format!("{:#}\n", it.value);
+                    let text = it.file_text();
                     desired.files.push(DesiredFile { host, file, text, what, name, from });
                     continue;
                 }

@@ -52,7 +52,7 @@ mod originals;
 pub mod plan;
 mod slots;
 
-pub use apply::{Applied, ApplyError, Places, preview, sync, uninstall};
+pub use apply::{Applied, ApplyError, Places, preview, sync, sync_if_free, uninstall};
 pub use desired::{Desired, DesiredFile, DesiredPart, DesiredSkill, SkillFiles};
 pub use facts::Facts;
 pub use plan::{Action, Change, Edited, Note, Plan};

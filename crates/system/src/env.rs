@@ -54,6 +54,12 @@ variables! {
     PATH = "PATH";
     /// Set by Copilot CLI for the programs that it starts; so we know when it runs hooks that are written for Claude Code.
     COPILOT_CLI = "COPILOT_CLI";
+    /// A file to which every call of a hook is appended as one line of JSON, for `cargo agents hook replay`.
+    AGENTS_HOOK_TRACE = "CARGO_AGENTS_HOOK_TRACE";
+    /// Read like `CARGO_AGENTS_HOOK_TRACE` when that is not set.
+    SYMPOSIUM_HOOK_TRACE = "SYMPOSIUM_HOOK_TRACE";
+    /// How many seconds all hooks of one event may take together; 25 by default, which is also the most.
+    HOOK_DEADLINE = "CARGO_AGENTS_HOOK_DEADLINE";
     /// Any value but the empty one turns colours off, unless `--color always`.
     NO_COLOR = "NO_COLOR";
     /// Any value but the empty one and `false` means that nobody is there to answer a question.

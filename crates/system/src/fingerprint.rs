@@ -242,6 +242,9 @@ impl Fingerprint {
             taken = taken.min(part.taken);
             seen.extend(part.seen);
         }
+        // What looked the same to both is looked at once; what did not is stale whichever counts.
+        seen.sort_by(|(one, _), (other, _)| one.cmp(other));
+        seen.dedup();
         Self { taken, seen }
     }
 

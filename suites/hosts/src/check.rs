@@ -7,17 +7,22 @@ use agents_system::process::{Captured, ending};
 use agents_testkit::endpoint::{Endpoint, Reply, Request, Script, Tool};
 use anyhow::Context as _;
 use camino::{Utf8Path, Utf8PathBuf};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     client::{Client, Place, Scope},
-    ground::{Ground, SERVER, SKILL, SKILL_DESCRIPTION, TOKEN, TOOL, Tree},
+    ground::{
+        ALLOWED, FORBIDDEN, Ground, REASON, SERVER, SKILL, SKILL_DESCRIPTION, TOKEN, TOOL, Tree,
+    },
     install::Prefix,
     report::{Column, Row, Verdict},
 };
 
 /// What the user types. It names nothing that we bring.
 const PROMPT: &str = "Say what you know about the crates of this workspace.";
+
+/// What every session is told by us.
+const HINT: &str = "Run `cargo agents --help`";
 
 /// Brings one client everything, lets it work, and takes everything back.
 pub(crate) fn check(
@@ -28,12 +33,17 @@ pub(crate) fn check(
     keep: bool,
 ) -> anyhow::Result<Row> {
     let mut row = Row::new(client.host(), prefix.version(client.package())?, scope);
-    let tool = client.tool(SERVER, TOOL);
-    let endpoint = Endpoint::start(Script::rule(move |request| model(request, &tool)));
+    let touch = |file: &str| client.shell_input(&format!("touch {file}"));
+    let calls = Vec::from([
+        (client.tool(SERVER, TOOL), json!({"krate": "tiny-sql"})),
+        (client.shell().to_owned(), touch(FORBIDDEN)),
+        (client.shell().to_owned(), touch(ALLOWED)),
+    ]);
+    let endpoint = Endpoint::start(Script::rule(move |request| model(request, &calls)));
     let ground = Ground::new(built);
-    let (home, workspace, url) = (ground.home(), ground.workspace(), endpoint.url());
-    let place =
-        Place { prefix, home: &home, workspace: &workspace, url: &url, model: endpoint.model() };
+    let (ours, home, workspace) = (ground.bin(), ground.home(), ground.workspace());
+    let (url, model) = (endpoint.url(), endpoint.model());
+    let place = Place { prefix, ours: &ours, home: &home, workspace: &workspace, url: &url, model };
     let files = client.files(&place);
     for (path, text) in &files {
         ground.own(path, text);
@@ -50,6 +60,10 @@ pub(crate) fn check(
     row.set(Column::Skill, skill_arrived(&requests));
     row.set(Column::Offered, tool_arrived(&requests, &client.tool(SERVER, TOOL)));
     row.set(Column::Called, tool_answered(&requests, &ground.log()));
+    row.set(Column::Hint, hint_arrived(&requests));
+    row.set(Column::Denied, was_denied(&requests, client.shell(), &workspace));
+    row.set(Column::Reason, reason_arrived(&requests));
+    row.set(Column::Others, others_run(&requests, &workspace));
 
     let used = ground.tree()?;
     ground.agents(&["uninstall"])?;
@@ -70,15 +84,12 @@ pub(crate) fn check(
     Ok(row)
 }
 
-/// The model calls the tool once and then thanks. What else a client asks (a title for the session) has
-/// no such tool, and gets a word.
-fn model(request: &Request, tool: &str) -> Reply {
-    match request.tool(tool) {
-        Some(tool) if request.results().next().is_none() => {
-            tool.call(json!({"krate": "tiny-sql"})).into()
-        }
-        _ => Reply::text("Thank you, that is all."),
-    }
+/// The model makes one call after the other and then thanks. What else a client asks (a title for the session) has
+/// no such tools, and gets a word.
+fn model(request: &Request, calls: &[(String, Value)]) -> Reply {
+    let next = calls.get(request.results().count());
+    let call = next.and_then(|(name, input)| Some(request.tool(name)?.call(input.clone())));
+    call.map_or_else(|| Reply::text("Thank you, that is all."), Reply::from)
 }
 
 fn account(done: &Captured) -> String {
@@ -131,6 +142,37 @@ fn tool_answered(requests: &[Request], log: &Utf8Path) -> Verdict {
     Verdict::from(calls == "tiny-sql\n", || format!("the server noted `{calls}`"))
 }
 
+fn hint_arrived(requests: &[Request]) -> Verdict {
+    Verdict::from(requests.iter().any(|request| request.text().contains(HINT)), || {
+        format!("none of {} requests has `{HINT}`", requests.len())
+    })
+}
+
+/// The command that the hook denies was tried, and left no trace.
+fn was_denied(requests: &[Request], shell: &str, workspace: &Utf8Path) -> Verdict {
+    if requests.iter().all(|request| request.results().count() < 2) {
+        let tools = requests.iter().flat_map(|it| &it.tools).map(Tool::full_name);
+        let mut tools: Vec<String> = tools.collect();
+        tools.dedup();
+        return Verdict::No(format!("`{shell}` was not tried; there are {}", tools.join(", ")));
+    }
+    Verdict::from(!workspace.join(FORBIDDEN).exists(), || format!("`{FORBIDDEN}` was made"))
+}
+
+fn reason_arrived(requests: &[Request]) -> Verdict {
+    let results: Vec<&str> = requests.iter().flat_map(Request::results).collect();
+    Verdict::from(results.iter().any(|result| result.contains(REASON)), || {
+        format!("`{REASON}` is not in {results:?}")
+    })
+}
+
+fn others_run(requests: &[Request], workspace: &Utf8Path) -> Verdict {
+    Verdict::from(workspace.join(ALLOWED).exists(), || {
+        let results: Vec<&str> = requests.iter().flat_map(Request::results).collect();
+        format!("`{ALLOWED}` was not made: {results:?}")
+    })
+}
+
 /// What we touched is as it was before. Where the client wrote to the same file in the meantime, only its
 /// own change may be left.
 fn is_clean(before: &Tree, synced: &Tree, used: &Tree, after: &Tree) -> Verdict {
@@ -151,8 +193,13 @@ fn restarted(again: &Captured, requests: &[Request], tool: &str) -> Verdict {
     if requests.is_empty() || !again.status.success() {
         return Verdict::No(format!("it made {} requests", requests.len()));
     }
-    let ours = |request: &Request| request.tool(tool).is_some() || request.text().contains(SKILL);
-    Verdict::from(!requests.iter().any(ours), || "it still knows the skill or the tool".to_owned())
+    let ours = |request: &Request| {
+        let text = request.text();
+        request.tool(tool).is_some() || text.contains(SKILL) || text.contains(HINT)
+    };
+    Verdict::from(!requests.iter().any(ours), || {
+        "it still knows the skill, the tool or the hint".to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod qwen;
 
 use agents_system::process::Call;
 use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::{Value, json};
 
 use crate::install::{Package, Prefix};
 
@@ -29,6 +30,12 @@ pub(crate) trait Client {
     fn prompt(&self, place: &Place<'_>, text: &str) -> Call;
     /// What the model sees as the name of a tool of an MCP server.
     fn tool(&self, server: &str, tool: &str) -> String;
+    /// What the model sees as the name of the tool that runs commands.
+    fn shell(&self) -> &'static str;
+    /// What that tool is given to run a command.
+    fn shell_input(&self, command: &str) -> Value {
+        json!({"command": command, "description": "Runs it"})
+    }
     /// The names that it would look up besides the model's.
     fn calls_home(&self) -> &'static [&'static str] {
         &[]
@@ -57,6 +64,8 @@ impl Scope {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) prefix: &'a Prefix,
+    /// The directory that our program is installed in.
+    pub(crate) ours: &'a Utf8Path,
     pub(crate) home: &'a Utf8Path,
     pub(crate) workspace: &'a Utf8Path,
     /// The model's address, without a path.
@@ -67,10 +76,12 @@ pub(crate) struct Place<'a> {
 impl Place<'_> {
     /// A call of the client in the workspace, with no environment but what every program has.
     pub(crate) fn call(&self, client: &dyn Client) -> Call {
-        let dirs = [self.prefix.node(), "/usr/local/bin".into(), "/usr/bin".into(), "/bin".into()];
+        let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(Utf8PathBuf::from);
+        let dirs = [self.ours.to_owned(), self.prefix.node()].into_iter().chain(usual);
+        let dirs: Vec<String> = dirs.map(Utf8PathBuf::into_string).collect();
         Call::new(self.prefix.program(client.package()))
             .in_empty_env()
-            .env("PATH", dirs.map(Utf8PathBuf::into_string).join(":"))
+            .env("PATH", dirs.join(":"))
             .env("HOME", self.home)
             .env("LANG", "C.UTF-8")
             .env("TERM", "dumb")

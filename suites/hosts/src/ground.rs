@@ -20,6 +20,12 @@ pub(crate) const TOOL: &str = "look_up";
 pub(crate) const TOKEN: &str = "quartz-lantern-4711";
 /// The name of the skill that the plugin brings.
 pub(crate) const SKILL: &str = "tiny-sql-queries";
+/// Why the plugin's hook denies a command.
+pub(crate) const REASON: &str = "basalt-heron-8123 forbids it";
+/// The file that a command makes which the hook denies.
+pub(crate) const FORBIDDEN: &str = "forbidden.txt";
+/// The file that a command makes which the hook says nothing about.
+pub(crate) const ALLOWED: &str = "allowed.txt";
 /// Its description.
 pub(crate) const SKILL_DESCRIPTION: &str = "Use when writing queries with the tiny-sql crate";
 
@@ -39,7 +45,12 @@ impl Ground {
         sample.vendor().library("tiny-sql", "0.3.1", "");
         sample.package(".", "app", "0.1.0", "[dependencies]\ntiny-sql = \"0.3\"\n");
         sample.lock();
-        let ground = Self { sample, program: built.join("cargo-agents") };
+        // Hosts find it on `PATH`, where nothing else of ours is.
+        let program = sample.scratch().path("bin/cargo-agents");
+        scratch::write(&program, "");
+        fs_err::remove_file(&program).unwrap();
+        std::os::unix::fs::symlink(built.join("cargo-agents"), &program).unwrap();
+        let ground = Self { sample, program };
         ground.write_registry(&built.join("notes-server"));
         ground
     }
@@ -54,8 +65,13 @@ impl Ground {
                 "name = \"tiny-sql-notes\"\ncrates = [\"tiny-sql\"]\n\n\
                  [[skills]]\nsource.path = \"skills\"\n\n\
                  [[mcp_servers]]\nname = \"{SERVER}\"\ncommand = \"{server}\"\n\
-                 args = [\"--log\", \"{log}\"]\nenv = {{ NOTES_TOKEN = \"{TOKEN}\" }}\n"
+                 args = [\"--log\", \"{log}\"]\nenv = {{ NOTES_TOKEN = \"{TOKEN}\" }}\n\n\
+                 [[hooks]]\nname = \"guard\"\nevent = \"PreToolUse\"\ncommand = {{ script = \"guard.sh\" }}\n"
             ),
+        );
+        scratch.script(
+            "registry/tiny-sql/guard.sh",
+            &format!("case $(cat) in *{FORBIDDEN}*) echo '{REASON}' >&2; exit 2;; esac"),
         );
         scratch.write(
             format!("registry/tiny-sql/skills/{SKILL}/SKILL.md"),
@@ -68,6 +84,11 @@ impl Ground {
              [[registry]]\nname = \"team\"\npath = \"{registry}\"\n"
         );
         scratch::write(&self.home().join(".config/cargo-agents/config.toml"), config);
+    }
+
+    /// The directory that our program is in.
+    pub(crate) fn bin(&self) -> Utf8PathBuf {
+        self.sample.scratch().path("bin")
     }
 
     /// The user's home.

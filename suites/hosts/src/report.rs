@@ -13,16 +13,24 @@ pub(crate) enum Column {
     Skill,
     Offered,
     Called,
+    Hint,
+    Denied,
+    Reason,
+    Others,
     Clean,
     Restarts,
 }
 
 impl Column {
-    const ALL: [(Self, &'static str); 6] = [
+    const ALL: [(Self, &'static str); 10] = [
         (Self::Kept, "own files kept"),
         (Self::Skill, "skill listed"),
         (Self::Offered, "MCP tool offered"),
         (Self::Called, "MCP tool called"),
+        (Self::Hint, "context told"),
+        (Self::Denied, "deny blocks"),
+        (Self::Reason, "reason told"),
+        (Self::Others, "others run"),
         (Self::Clean, "clean after uninstall"),
         (Self::Restarts, "starts without us"),
     ];
@@ -132,11 +140,13 @@ pub(crate) fn write_page(rows: &[Row]) -> anyhow::Result<()> {
     let page = format!(
         "# Seen in real hosts\n\n\
          Written by `cargo run -p hosts-suite -- --update-docs`. Each row is a real client, installed from npm, in a scratch home and a network\n\
-         without anybody in it, talking to a scripted model. `scope` is `hook-scope`: where MCP servers are registered.\n\n\
+         without anybody in it, talking to a scripted model. `scope` is `hook-scope`: where MCP servers and hooks are registered.\n\n\
          {}\n\
          - **own files kept**: after `sync` every line that the user wrote still stands, comments included, and a second `sync` has nothing to do.\n\
          - **skill listed**: name and description of the plugin's skill are in what the client sent to the model.\n\
          - **MCP tool offered**, **called**: the tool of the plugin's MCP server is offered to the model; when the model calls it, the server's answer is in the next request.\n\
+         - **context told**: what we say at the start of a session is in what the client sent to the model.\n\
+         - **deny blocks**: the command that the plugin's hook denies was tried and left no file; **reason told**: the model got the hook's own words; **others run**: the next command made its file.\n\
          - **clean after uninstall**: every file that `sync` touched is as it was, except for what the client wrote itself.\n\
          - **starts without us**: the client works afterwards, and knows neither the skill nor the tool any more.\n",
         table(rows)

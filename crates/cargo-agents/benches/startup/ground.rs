@@ -1,4 +1,4 @@
-//! What is measured: a workspace, registries of several sizes, and the programs to compare with.
+//! What is measured: workspaces, registries of several sizes, and the programs to compare with.
 
 use std::{
     fmt::Write as _,
@@ -7,7 +7,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use agents_testkit::scratch::{Scratch, run};
+use agents_testkit::{
+    repo::Repo,
+    scratch::{Scratch, run},
+};
 use camino::{Utf8Path, Utf8PathBuf};
 
 /// The sizes of the registries, in plugins.
@@ -22,42 +25,57 @@ pub(crate) const COLD: usize = 100;
 /// A direct dependency of the workspace.
 pub(crate) const KNOWN: &str = "direct-07";
 
-const MEMBERS: usize = 20;
-const DIRECT: usize = 40;
-const TRANSITIVE: usize = 90;
+/// A workspace of the usual size.
+pub(crate) const MEDIUM: Shape = Shape { members: 20, direct: 40, transitive: 90 };
+/// One of the largest that people work in.
+pub(crate) const LARGE: Shape = Shape { members: 60, direct: 200, transitive: 740 };
 const VERSION: &str = "1.2.3";
 
 /// One plugin in so many applies to the workspace.
 const APPLIES: usize = 20;
+
+/// How many packages of which kind a workspace has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    members: usize,
+    direct: usize,
+    transitive: usize,
+}
+
+impl Shape {
+    pub(crate) fn packages(self) -> usize {
+        self.members + self.direct + self.transitive
+    }
+}
 
 /// Everything that is measured, gone when dropped.
 pub(crate) struct Ground {
     pub(crate) scratch: Scratch,
     /// An empty `main`.
     pub(crate) floor: String,
+    /// Starts `/bin/true` and waits for it.
+    pub(crate) spawner: String,
     /// Looks at every file that an answer depends on and reads one cache file, and nothing else.
     pub(crate) unavoidable: String,
-    /// How many packages the lock file has.
-    pub(crate) packages: usize,
     cargo: Utf8PathBuf,
 }
 
 impl Ground {
     pub(crate) fn make() -> Self {
         let scratch = Scratch::new();
-        write_workspace(&scratch, "workspace");
-        write_workspace(&scratch, "cold-workspace");
+        write_workspace(&scratch, "workspace", MEDIUM);
+        write_workspace(&scratch, "cold-workspace", MEDIUM);
         for size in SIZES {
-            write_registry(&scratch, size);
+            write_registry(&scratch, &format!("registry-{size}"), size);
         }
         write_cold_registry(&scratch);
         let floor = compile(&scratch, "floor", "fn main() {}");
+        let spawner = compile(&scratch, "spawner", SPAWNER);
         let unavoidable = compile(&scratch, "unavoidable", UNAVOIDABLE);
         // A cargo that is asked and has no answer: the command fails, and the call is on record.
         let calls = scratch.path("cargo-calls");
         let cargo = scratch.script("cargo", &format!("echo \"$@\" >> '{calls}'; exit 1"));
-        let packages = MEMBERS + DIRECT + TRANSITIVE;
-        Self { scratch, floor, unavoidable, packages, cargo }
+        Self { scratch, floor, spawner, unavoidable, cargo }
     }
 
     /// A command in the workspace, with the registry of this size. Builds may disagree about the layout of
@@ -69,16 +87,37 @@ impl Ground {
         args: &[&str],
         size: usize,
     ) -> Command {
-        let (home, registry) = (format!("home-{build}-{size}"), format!("registry-{size}"));
-        write_config(&self.scratch, &home, &registry);
-        self.command_in("workspace", &home, program, args)
+        let home = format!("home-{build}-{size}");
+        self.command_at(
+            program,
+            args,
+            "workspace",
+            &home,
+            &format!("path = \"../registry-{size}\""),
+        )
     }
 
-    fn command_in(&self, workspace: &str, home: &str, program: &str, args: &[&str]) -> Command {
+    /// A command in a directory, with a home and the place of a registry.
+    pub(crate) fn command_at(
+        &self,
+        program: &str,
+        args: &[&str],
+        dir: &str,
+        home: &str,
+        registry: &str,
+    ) -> Command {
+        self.scratch.write(
+            format!("{home}/config.toml"),
+            format!(
+                "hosts = [\"claude\", \"codex\", \"kiro\"]\nhook-scope = \"project\"\n\n\
+                 [defaults]\nsymposium-recommendations = false\n\n\
+                 [[registry]]\nname = \"bench\"\n{registry}\n"
+            ),
+        );
         let mut command = Command::new(program);
         command
             .args(args)
-            .current_dir(self.scratch.path(workspace))
+            .current_dir(self.scratch.path(dir))
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("HOME", self.scratch.path("user"))
@@ -92,8 +131,8 @@ impl Ground {
     /// Nothing is there but the registry, the workspace and the configuration.
     pub(crate) fn cold_sync(&self, build: usize, program: &str) -> (Command, impl Fn() + use<>) {
         let home = format!("cold-home-{build}");
-        write_config(&self.scratch, &home, "cold-registry");
-        let command = self.command_in("cold-workspace", &home, program, &["sync"]);
+        let registry = "path = \"../cold-registry\"";
+        let command = self.command_at(program, &["sync"], "cold-workspace", &home, registry);
         let (config, home) =
             (self.scratch.path(&home).join("config.toml"), self.scratch.path(home));
         let workspace = self.scratch.path("cold-workspace");
@@ -122,6 +161,30 @@ impl Ground {
             fs_err::create_dir(&target).unwrap();
         };
         (command, prepare)
+    }
+
+    /// Another workspace.
+    pub(crate) fn workspace(&self, name: &str, shape: Shape) {
+        write_workspace(&self.scratch, name, shape);
+    }
+
+    /// A registry with one plugin that has a hook.
+    pub(crate) fn hooked_registry(&self, name: &str, size: usize) {
+        write_registry(&self.scratch, name, size);
+        self.scratch.write(
+            format!("{name}/hooked/SYMPOSIUM.toml"),
+            "name = \"hooked\"\ncrates = [\"*\"]\n\n[[hooks]]\nname = \"nothing\"\nevent = \"PreToolUse\"\n\
+             command = { executable = \"/bin/true\" }\n",
+        );
+    }
+
+    /// The same plugins in a git repository.
+    pub(crate) fn git_registry(&self, size: usize) -> String {
+        let name = format!("git-registry-{size}");
+        let repo = Repo::init(self.scratch.path(&name));
+        write_registry(&self.scratch, &name, size);
+        repo.commit("all");
+        repo.url()
     }
 
     /// A file with the paths that an answer about this registry depends on.
@@ -163,17 +226,6 @@ fn remove(dir: &Utf8Path) {
     }
 }
 
-fn write_config(scratch: &Scratch, home: &str, registry: &str) {
-    scratch.write(
-        format!("{home}/config.toml"),
-        format!(
-            "hosts = [\"claude\", \"codex\", \"kiro\"]\nhook-scope = \"project\"\n\n\
-             [defaults]\nsymposium-recommendations = false\n\n\
-             [[registry]]\nname = \"bench\"\npath = \"../{registry}\"\n"
-        ),
-    );
-}
-
 /// Everything below a directory, each directory after what is in it.
 fn walk(dir: &Utf8Path, see: &mut impl FnMut(&Utf8Path)) {
     for entry in dir.read_dir_utf8().unwrap() {
@@ -193,6 +245,12 @@ fn main() {
     let inputs = std::fs::read_to_string(inputs).unwrap();
     let there = inputs.lines().filter(|path| std::fs::metadata(path).is_ok()).count();
     println!("{there}");
+}
+"#;
+
+const SPAWNER: &str = r#"
+fn main() {
+    std::process::Command::new("/bin/true").status().unwrap();
 }
 "#;
 
@@ -223,31 +281,29 @@ fn transitive(at: usize) -> String {
 }
 
 /// The direct dependencies of a member.
-fn needs(at: usize) -> impl Iterator<Item = usize> {
-    let mut all: Vec<usize> = (0..6).map(|step| (at * 2 + step * 7) % DIRECT).collect();
+fn needs(at: usize, shape: Shape) -> impl Iterator<Item = usize> {
+    let mut all: Vec<usize> = (0..6).map(|step| (at * 2 + step * 7) % shape.direct).collect();
     all.sort_unstable();
     all.dedup();
     all.into_iter()
 }
 
-fn write_workspace(scratch: &Scratch, dir: &str) {
-    scratch.write(
-        format!("{dir}/Cargo.toml"),
-        "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n",
-    );
+fn write_workspace(scratch: &Scratch, dir: &str, shape: Shape) {
+    let manifest = "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n";
+    scratch.write(format!("{dir}/Cargo.toml"), manifest);
     let mut lock = "# This file is automatically @generated by Cargo.\n\
                     # It is not intended for manual editing.\nversion = 4\n"
         .to_owned();
-    for at in 0..DIRECT {
-        let edges = [transitive(at), transitive(at + DIRECT)];
+    for at in 0..shape.direct {
+        let edges = [transitive(at), transitive(at + shape.direct)];
         add_crate(scratch, &mut lock, &direct(at), &edges);
     }
-    for at in 0..MEMBERS {
+    for at in 0..shape.members {
         let name = member(at);
         let mut manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n"
         );
-        let mut edges: Vec<String> = needs(at).map(direct).collect();
+        let mut edges: Vec<String> = needs(at, shape).map(direct).collect();
         for edge in &edges {
             writeln!(manifest, "{edge} = \"1.2\"").unwrap();
         }
@@ -259,8 +315,8 @@ fn write_workspace(scratch: &Scratch, dir: &str) {
         scratch.write(format!("{dir}/crates/{name}/src/lib.rs"), "");
         add_package(&mut lock, &name, "0.1.0", "", &edges);
     }
-    for at in 0..TRANSITIVE {
-        let edges: Vec<String> = (at + 1..TRANSITIVE).step_by(30).map(transitive).collect();
+    for at in 0..shape.transitive {
+        let edges: Vec<String> = (at + 1..shape.transitive).step_by(30).map(transitive).collect();
         add_crate(scratch, &mut lock, &transitive(at), &edges);
     }
     scratch.write(format!("{dir}/Cargo.lock"), lock);
@@ -288,8 +344,7 @@ fn add_package(lock: &mut String, name: &str, version: &str, source: &str, edges
     }
 }
 
-fn write_registry(scratch: &Scratch, size: usize) {
-    let registry = format!("registry-{size}");
+fn write_registry(scratch: &Scratch, registry: &str, size: usize) {
     scratch.write(
         format!("{registry}/{DISPATCHED}/SYMPOSIUM.toml"),
         format!(
@@ -311,7 +366,7 @@ fn write_registry(scratch: &Scratch, size: usize) {
 fn write_cold_registry(scratch: &Scratch) {
     for at in 0..COLD {
         let dir = format!("cold-registry/plugin-{at:04}");
-        let crates = direct(at % DIRECT);
+        let crates = direct(at % MEDIUM.direct);
         scratch.write(
             format!("{dir}/SYMPOSIUM.toml"),
             format!(
@@ -337,7 +392,7 @@ fn write_cold_registry(scratch: &Scratch) {
 fn manifest(at: usize) -> String {
     let applies = at.is_multiple_of(APPLIES);
     let mut crates = vec![match applies {
-        true => format!("\"{}>=1.0\"", direct(at / APPLIES % DIRECT)),
+        true => format!("\"{}>=1.0\"", direct(at / APPLIES % MEDIUM.direct)),
         false => format!("\"elsewhere-{at:04}\""),
     }];
     crates.extend((0..at % 3).map(|more| format!("\"elsewhere-{at:04}-{more}>=0.{more}\"")));

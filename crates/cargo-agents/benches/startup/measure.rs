@@ -2,12 +2,14 @@
 
 use std::{
     collections::hash_map::RandomState,
+    fs::File,
     hash::BuildHasher as _,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
 use agents_testkit::scratch::{Scratch, run};
+use camino::{Utf8Path, Utf8PathBuf};
 use nix::sys::{
     resource::{Usage, UsageWho, getrusage},
     time::TimeValLike as _,
@@ -19,8 +21,10 @@ pub(crate) struct Case {
     /// How many plugins there are.
     pub(crate) plugins: Option<usize>,
     command: Command,
-    /// What is done before every start and not measured.
-    prepare: Option<Box<dyn Fn()>>,
+    /// What it is given to read, if anything.
+    input: Option<Utf8PathBuf>,
+    /// What happens before each start, and is not measured.
+    before: Option<Box<dyn FnMut()>>,
 }
 
 /// One start of a case.
@@ -35,31 +39,50 @@ pub(crate) struct Sample {
 
 impl Case {
     pub(crate) fn new(name: impl Into<String>, plugins: Option<usize>, command: Command) -> Self {
-        Self { name: name.into(), plugins, command, prepare: None }
+        Self { name: name.into(), plugins, command, input: None, before: None }
     }
 
-    /// The same, with something to do before every start.
-    pub(crate) fn prepared(self, prepare: impl Fn() + 'static) -> Self {
-        Self { prepare: Some(Box::new(prepare)), ..self }
+    /// Reads this file on its standard input.
+    pub(crate) fn reading(mut self, input: &Utf8Path) -> Self {
+        self.input = Some(input.to_owned());
+        self
+    }
+
+    /// Does this before each start.
+    pub(crate) fn after(mut self, before: impl FnMut() + 'static) -> Self {
+        self.before = Some(Box::new(before));
+        self
     }
 
     /// Fills caches; a command that fails is not worth measuring.
     pub(crate) fn warm_up(&mut self) {
-        self.prepare();
-        self.command.stdin(Stdio::null());
+        self.command.stdin(self.stdin());
         run(&mut self.command);
         self.command.stdout(Stdio::null()).stderr(Stdio::null());
-        self.run_once();
+        self.start();
     }
 
-    fn prepare(&self) {
-        if let Some(prepare) = &self.prepare {
-            prepare();
+    /// The command once more, to look at it in another way.
+    pub(crate) fn again(&self) -> Command {
+        let mut command = Command::new(self.command.get_program());
+        command.args(self.command.get_args()).env_clear();
+        command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(self.command.get_current_dir().unwrap());
+        command
+    }
+
+    fn stdin(&self) -> Stdio {
+        match &self.input {
+            Some(file) => File::open(file).unwrap().into(),
+            None => Stdio::null(),
         }
     }
 
-    fn run_once(&mut self) -> Sample {
-        self.prepare();
+    fn start(&mut self) -> Sample {
+        if let Some(before) = &mut self.before {
+            before();
+        }
+        self.command.stdin(self.stdin());
         run_once(&mut self.command)
     }
 }
@@ -72,7 +95,7 @@ pub(crate) fn measure(cases: &mut [Case], rounds: usize) -> Vec<Vec<Sample>> {
     for round in 0..rounds {
         order.sort_by_cached_key(|case| random.hash_one((round, *case)));
         for at in &order {
-            samples[*at].push(cases[*at].run_once());
+            samples[*at].push(cases[*at].start());
         }
     }
     samples
@@ -110,7 +133,7 @@ pub(crate) fn system_calls(scratch: &Scratch, command: &Command) -> Option<Strin
     strace.arg(command.get_program()).args(command.get_args());
     strace.current_dir(command.get_current_dir()?).env_clear();
     strace.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let ended = strace.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let ended = strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !ended.is_ok_and(|status| status.success()) {
         return None;
     }

@@ -4,17 +4,6 @@ use std::time::Duration;
 
 use crate::measure::{Case, Sample};
 
-/// What a case is compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Base {
-    /// An empty Rust program.
-    Floor,
-    /// The program that is run in the end.
-    Target,
-    /// `cp -r` of the files that are written.
-    Copy,
-}
-
 /// How many times its base a case may take.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Goal {
@@ -27,7 +16,8 @@ pub(crate) enum Goal {
 /// How a case is judged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
-    pub(crate) base: Base,
+    /// The case that it is compared with, by its number.
+    pub(crate) base: usize,
     pub(crate) goal: Goal,
 }
 
@@ -62,7 +52,7 @@ impl Summary {
     }
 }
 
-/// Prints the table. The first case is the floor, the second the target of the dispatched command, the third the copy.
+/// Prints the table.
 pub(crate) fn print(cases: &[Case], rows: &[Row], samples: &[Vec<Sample>]) {
     let all: Vec<Summary> = samples.iter().map(|samples| Summary::of(samples)).collect();
     let width = cases.iter().map(|case| case.name.len()).max().unwrap_or(0);
@@ -79,16 +69,12 @@ pub(crate) fn print(cases: &[Case], rows: &[Row], samples: &[Vec<Sample>]) {
         "faults"
     );
     for ((case, row), it) in cases.iter().zip(rows).zip(&all) {
-        let (word, base) = match row.base {
-            Base::Floor => ("floor", &all[0]),
-            Base::Target => ("/bin/true", &all[1]),
-            Base::Copy => ("cp -r", &all[2]),
-        };
+        let (word, base) = (&cases[row.base].name, &all[row.base]);
         let ratio = it.median / base.median;
         let goal = match row.goal {
             Goal::None => String::new(),
-            Goal::AtMost(times) if ratio <= times => format!("{times:.0}x met"),
-            Goal::AtMost(times) => format!("{times:.0}x MISSED"),
+            Goal::AtMost(times) if ratio <= times => format!("{times}x met"),
+            Goal::AtMost(times) => format!("{times}x MISSED"),
         };
         println!(
             "{:width$}  {:>7}  {:>9.2}  {:>13}  {word:>13}  {ratio:>5.2}x  {:>5.2}x  {:>5.2}x  {:>6}  {goal}",

@@ -4,9 +4,14 @@
 //! to say goes to standard error; and no mistake of ours or of a plugin may look like a denial, so that nothing but
 //! a denial ends with 2.
 
+mod account;
 mod answer;
+mod explain;
 mod handlers;
+mod refresh;
 mod session;
+mod test;
+mod trace;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -14,7 +19,10 @@ use agents_hook::Wire;
 use agents_host::Event;
 use agents_system::explain::ErrorKind;
 
-use crate::failure::Failure;
+use crate::{args::HookCommand, failure::Failure, output::Output, settings::Settings};
+
+#[cfg(test)]
+pub(crate) use {account::HookDocument, explain::HookExplainDocument, test::ReplayDocument};
 
 /// The event that a host calls for, if this is such a call: looked at before anything else is.
 pub(crate) fn called(argv: &[OsString]) -> Option<(Wire, Event)> {
@@ -27,8 +35,45 @@ pub(crate) fn called(argv: &[OsString]) -> Option<(Wire, Event)> {
 
 pub(crate) use answer::answer;
 
+/// What people do with hooks.
+pub(crate) fn run(
+    settings: &Settings,
+    output: &Output,
+    command: Option<HookCommand>,
+) -> Result<ExitCode, Failure> {
+    match command {
+        None => refuse(&[]),
+        Some(HookCommand::Called(words)) => refuse(&words),
+        Some(HookCommand::Test { host, event, input, record }) => {
+            let (wire, event) = (host_named(&host)?, event_named(&event)?);
+            test::run(settings, output, (wire, event), input.as_deref(), record.as_deref())
+        }
+        Some(HookCommand::Replay { file }) => test::replay(settings, output, &file),
+        Some(HookCommand::Explain { host, event }) => {
+            let event = event.map(|event| event_named(&event)).transpose()?;
+            explain::run(settings, output, host_named(&host)?, event)
+        }
+    }
+}
+
+fn host_named(name: &str) -> Result<Wire, Failure> {
+    Wire::of(name).ok_or_else(|| {
+        let hosts = Wire::ALL.map(Wire::host).join(", ");
+        Failure::new(ErrorKind::Usage, format!("`{name}` is no host that calls hooks"))
+            .hint(format!("hosts: {hosts}"))
+    })
+}
+
+fn event_named(name: &str) -> Result<Event, Failure> {
+    Event::parse(name).ok_or_else(|| {
+        let events = Event::ALL.map(Event::kebab).join(", ");
+        Failure::new(ErrorKind::Usage, format!("`{name}` is no event"))
+            .hint(format!("events: {events}"))
+    })
+}
+
 /// A call that [`called`] did not understand.
-pub(crate) fn refuse(words: &[String]) -> Result<ExitCode, Failure> {
+fn refuse(words: &[String]) -> Result<ExitCode, Failure> {
     let hosts = Wire::ALL.map(Wire::host).join(", ");
     let events = Event::ALL.map(Event::kebab).join(", ");
     let message = match words {

@@ -116,6 +116,9 @@ impl Tour<'_> {
         self.say("Claude Code and Codex learn the rest. Other people's lines stay as they are:")?;
         self.step(&["diff"], |all| only_file(all, ".mcp.json"))?;
         self.step(&["sync"], str::to_owned)?;
+        self.say("Before they use a tool they ask the hooks. What Claude Code gets when it wants to drop a table:")?;
+        let call = ["hook", "test", "claude", "pre-tool-use", "--input", "drop.json"];
+        self.step(&call, only_verdict)?;
         self.say("Worth typing next, in a workspace of your own:")?;
         for (command, meaning) in [
             ("cargo agents", "what its crates offer"),
@@ -242,6 +245,11 @@ fn only_file(diff: &str, name: &str) -> String {
     let rest = parts
         .take_while(|line| line.starts_with(['@', ' ', '+', '-']) && !line.starts_with("--- "));
     first.into_iter().chain(rest).collect()
+}
+
+/// What the host sees in the end.
+fn only_verdict(steps: &str) -> String {
+    steps[steps.rfind("\n\n").map_or(0, |at| at + 2)..].to_owned()
 }
 
 /// The commands for agents, without what stands around them.

@@ -30,6 +30,7 @@ hosts = [\"zed\"]                             # ~/config.toml:8
 hook-scope = \"project\"                      # ~/config.toml:2
 agents-syncing = true                       # default
 auto-update = \"warn\"                        # default
+auto-sync = true                            # default
 defaults.symposium-recommendations = false  # ~/config.toml:6
 defaults.user-plugins = true                # default
 plugins.use = []                            # default

@@ -11,13 +11,13 @@ use crate::world::{Run, World};
 /// Denies every command that publishes.
 const GUARD: &str = "#!/bin/sh\ninput=$(cat)\ncase \"$input\" in\n*'cargo publish'*) echo 'CI publishes' >&2; exit 2;;\nesac\n";
 
-fn guarded(gate: &str) -> World {
+pub(crate) fn guarded(gate: &str) -> World {
     let world = World::new();
     guard(&world, gate, "");
     world
 }
 
-fn guard(world: &World, gate: &str, more: &str) {
+pub(crate) fn guard(world: &World, gate: &str, more: &str) {
     world.plugin(
         "guard",
         &format!(
@@ -28,11 +28,11 @@ fn guard(world: &World, gate: &str, more: &str) {
 }
 
 /// Calls as a host does.
-fn call(world: &World, host: &str, event: &str, input: &Value) -> Run {
+pub(crate) fn call(world: &World, host: &str, event: &str, input: &Value) -> Run {
     call_in(world, &world.sample.root(), host, event, input.to_string().as_bytes(), &[])
 }
 
-fn call_in(
+pub(crate) fn call_in(
     world: &World,
     dir: &Utf8Path,
     host: &str,
@@ -49,14 +49,14 @@ fn call_in(
     Run::from(child.wait_with_output().unwrap())
 }
 
-fn bash(command: &str) -> Value {
+pub(crate) fn bash(command: &str) -> Value {
     json!({
         "hook_event_name": "PreToolUse", "session_id": "s", "transcript_path": "/t",
         "tool_name": "Bash", "tool_input": { "command": command },
     })
 }
 
-fn denied(run: &Run) -> bool {
+pub(crate) fn denied(run: &Run) -> bool {
     let said: Value = serde_json::from_str(&run.stdout).unwrap_or_default();
     run.code == Some(2) || said["hookSpecificOutput"]["permissionDecision"] == "deny"
 }
@@ -176,12 +176,34 @@ fn what_copilot_runs_of_claudes_hooks_keeps_quiet() {
     assert!(denied(&run), "{run:?}");
 }
 
+const GARBAGE: [&str; 6] = ["", "{", "[]", "nonsense", "{\"tool_name\": 1}", "\u{0}"];
+
+/// Otherwise a model could have a tool called in a way that its guards do not understand.
+#[test]
+fn what_cannot_be_read_does_not_get_past_a_guard() {
+    let world = guarded("crates = [\"serde\"]");
+    let root = world.sample.root();
+    for garbage in GARBAGE {
+        let run = call_in(&world, &root, "claude", "pre-tool-use", garbage.as_bytes(), &[]);
+        assert!(denied(&run), "{garbage:?}: {run:?}");
+        assert!(run.stdout.contains("cannot tell what this call is about"), "{run:?}");
+        // Nobody guards these.
+        for (host, event) in [("claude", "permission-request"), ("claude", "post-tool-use")] {
+            let run = call_in(&world, &root, host, event, garbage.as_bytes(), &[]);
+            assert_eq!((run.code, run.stdout.as_str()), (Some(0), "{}"), "{garbage:?}: {run:?}");
+        }
+    }
+    guard(&world, "crates = [\"serde\"]", "agent = \"codex\"");
+    let run = call_in(&world, &root, "claude", "pre-tool-use", b"{", &[]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "{}"), "{run:?}");
+}
+
 /// Exit code 2 is a denial to most hosts.
 #[test]
 fn nothing_that_goes_wrong_looks_like_a_denial() {
-    let world = guarded("crates = [\"serde\"]");
+    let world = guarded("crates = [\"diesel\"]");
     let root = world.sample.root();
-    for garbage in ["", "{", "[]", "nonsense", "{\"tool_name\": 1}", "\u{0}"] {
+    for garbage in GARBAGE {
         let run = call_in(&world, &root, "claude", "pre-tool-use", garbage.as_bytes(), &[]);
         assert_eq!((run.code, run.stdout.as_str()), (Some(0), "{}"), "{garbage:?}: {run:?}");
     }

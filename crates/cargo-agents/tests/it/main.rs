@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod auto_sync;
 mod world;
 
 #[cfg(target_os = "linux")]
@@ -16,6 +17,8 @@ mod command_line;
 mod config;
 mod consent;
 mod custom_predicates;
+mod hook_load;
+mod hook_steps;
 mod hooks;
 #[cfg(target_os = "linux")]
 mod init;

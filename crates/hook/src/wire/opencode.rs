@@ -1,4 +1,4 @@
-//! OpenCode, which runs JavaScript and no commands: a plugin module of ours calls us. The module speaks
+//! OpenCode, which runs JavaScript and no commands: [a plugin module of ours](agents_host::hooks::opencode_module) calls us. It speaks
 //! the neutral format, without the event's name around it, so nothing is translated here; what it can do
 //! with an answer is what OpenCode lets a plugin do.
 
@@ -8,28 +8,21 @@ use serde_json::{Map, Value};
 use super::{Dialect, Said, WireError};
 use crate::{HookOutput, loss::Part};
 
-/// The plugin module for OpenCode, which runs this program of ours. It has no place for what OpenCode
-/// cannot do; see [`Part`].
-#[must_use]
-pub fn opencode_module(program: &str) -> String {
-    include_str!("opencode.js").replace("\"@program@\"", &Value::from(program).to_string())
-}
-
 pub(super) struct OpenCode;
 
 impl Dialect for OpenCode {
     fn event(&self, event: Event) -> Option<&'static str> {
-        match event {
-            Event::PreToolUse
-            | Event::PostToolUse
-            | Event::UserPromptSubmit
-            | Event::SessionStart
-            | Event::SessionEnd
-            | Event::Stop
-            | Event::PermissionRequest
-            | Event::PreCompact => Some(event.name()),
-            _ => None,
-        }
+        Some(match event {
+            Event::PreToolUse => "tool.execute.before",
+            Event::PostToolUse => "tool.execute.after",
+            // The first message of a session begins it.
+            Event::UserPromptSubmit | Event::SessionStart => "chat.message",
+            Event::SessionEnd => "session.deleted",
+            Event::Stop => "session.idle",
+            Event::PermissionRequest => "permission.ask",
+            Event::PreCompact => "experimental.session.compacting",
+            _ => return None,
+        })
     }
 
     fn event_key(&self) -> Option<&'static str> {

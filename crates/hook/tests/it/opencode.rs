@@ -3,7 +3,7 @@
 
 use std::{os::unix::fs::PermissionsExt, time::Duration};
 
-use agents_hook::wire::opencode_module;
+use agents_host::hooks::opencode_module;
 use agents_system::process::{Call, find_program};
 use serde_json::{Value, json};
 use tempfile::TempDir;

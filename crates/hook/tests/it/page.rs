@@ -14,6 +14,39 @@ is written once, in the *neutral* format, works in every host that has the event
 
 The tables on this page are generated (`UPDATE_DOCS=1 cargo test -p agents-hook`).
 
+## Write one
+
+In a plugin's `SYMPOSIUM.toml`:
+
+```toml
+name = "release"
+crates = ["cargo-release"]              # only where the workspace depends on it
+
+[[hooks]]
+name = "no-publish"
+event = "PreToolUse"                    # one of the events below
+matcher = "Bash"                        # by the calling host's own rules; left out: every use
+command = { script = "no-publish.sh" }  # or an installation, see the page of manifests
+```
+
+and in `no-publish.sh` beside it:
+
+```sh
+case $(cat) in *"cargo publish"*) echo "releases are made by CI; push a tag instead" >&2; exit 2 ;; esac
+```
+
+`cargo agents sync` registers it with the coding agents that you use and installs what it needs; nothing is installed while one of
+them waits. In Rust it takes ten lines: see `crates/hook/examples`. Try it without any coding agent:
+
+```console
+$ cargo agents hook test claude pre-tool-use --input call.json   # every step: who ran, who was skipped and why, what the host sees
+$ cargo agents hook test claude pre-tool-use --input call.json --record trace.jsonl
+$ cargo agents hook replay trace.jsonl                           # the same calls again; ends with 1 if an answer differs
+$ cargo agents hook explain codex pre-tool-use                   # what a host can be told, and what happens instead
+```
+
+`CARGO_AGENTS_HOOK_TRACE=<file>` records what hosts call, in the same way.
+
 ## The neutral format
 
 `format = "symposium"` in the manifest, and the default. Input
@@ -46,9 +79,27 @@ say may be said with `{}` or with no output at all.
 Exit codes: 0, and what was printed counts. 2, and it is denied; the reason is what was said on standard
 error. Anything else is a failure: it is reported and otherwise ignored, unless a denial was printed before.
 A hook that runs past its deadline, prints without end or leaves children behind is ended with its process
-group.
+group. All hooks of an event run at the same time and have 25 seconds together, since hosts wait for thirty
+(`CARGO_AGENTS_HOOK_DEADLINE` makes it less); each may print 8 MiB.
 
-A hook in Rust takes ten lines; see `crates/hook/examples`.
+## When a host calls
+
+A host runs `cargo-agents hook <host> <event>`. One small index says which hooks apply where it stands; it is made anew when a
+manifest, the lock file, the configuration or a registry changes, and an index of another version of the program is none. A hook whose conditions look at
+files, variables or programs is decided about at every call. With nothing to do that takes about a quarter longer than
+starting an empty program ([figures](performance.md)).
+
+Standard output carries the host's protocol and nothing else. No mistake of ours or of a plugin looks like a denial, with one
+exception: what a host sends before a tool is used, or to ask for a permission, and nobody can read, is denied where hooks
+guard that event. Otherwise a call could be made that its guards do not understand.
+
+## While a host works
+
+When a session begins the model is told about `cargo agents --help`, if there is something to find, and about plugins that wait for the
+user's word. Goose takes no context from hooks; its model reads the same in the description of a skill. And the configured hosts are brought up to date (`auto-sync`, on by default): when a session begins, and
+at a prompt or after a tool when what the workspace is made of has changed. Nothing is fetched or asked, nobody who holds the lock is waited
+for, and where a host's sandbox forbids writing nothing happens and nothing is said. What is new is named to the model
+in one line of the same answer, which waits for it three seconds at most.
 
 ## Several answers
 

@@ -41,7 +41,10 @@ fn every_descriptor_is_complete() {
             assert!(hooks.project.is_some() && hooks.user.is_some(), "{id}");
             assert!(!hooks.events.is_empty() && hooks.timeout.is_some(), "{id}");
             let theirs: BTreeSet<&str> = hooks.events.iter().map(|(_, it)| it.as_str()).collect();
-            assert_eq!(theirs.len(), hooks.events.len(), "{id}: one of theirs is two of ours");
+            // A module of ours can tell two moments apart where the host has one.
+            if hooks.shape != crate::host::HookShape::OpenCode {
+                assert_eq!(theirs.len(), hooks.events.len(), "{id}: one of theirs is two of ours");
+            }
         }
         if let Some(agents) = host.agents.get() {
             assert!(agents.project.is_some() && agents.user.is_some(), "{id}");
@@ -172,7 +175,7 @@ shape = "groups"
     hosts.toml:16:31: Error: a path of the user must begin with `~/`, `$NAME/`, `{home}/` or `/`
     hosts.toml:19:9: Error: `shape` cannot be `gropus` in [host.codex.hooks]
       did you mean `groups`?
-      allowed: `groups`, `named-groups`, `groups-file`, `antigravity`, `copilot`, `cursor` or `kiro`
+      allowed: `groups`, `named-groups`, `groups-file`, `antigravity`, `copilot`, `cursor`, `kiro` or `opencode`
     hosts.toml:18:11: Error: `timeout` must look like `10 s` or `10000 ms`
     hosts.toml:20:8: Warning: unknown key `PreTool` in [host.codex.hooks.events]
       did you mean `PreToolUse`?

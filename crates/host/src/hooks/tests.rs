@@ -11,6 +11,7 @@ fn shown(name: &str, events: &[Event]) -> String {
     let host = pick(&hosts, &[name])[0];
     let lines = registrations(host, events).into_iter().map(|it| {
         let value = match it.owned {
+            Owned::WholeFile if it.value.is_string() => it.file_text(),
             Owned::WholeFile | Owned::Key => serde_json::to_string_pretty(&it.value).unwrap(),
             _ => it.value.to_string(),
         };
@@ -286,9 +287,31 @@ fn factory() {
     "#);
 }
 
+/// The module asks for every event that the descriptor lists, and for no other.
+#[test]
+fn opencode_gets_a_module_that_asks_for_its_events() {
+    let module = shown("opencode", &Event::ALL);
+    assert!(module.starts_with("WholeFile \n// Written by `cargo agents`"), "{module}");
+    assert!(module.contains("const PROGRAM = \"cargo-agents\"\n"), "{module}");
+    let hosts = built_in();
+    let hooks = pick(&hosts, &["opencode"])[0].hooks.get().unwrap();
+    for event in Event::ALL {
+        let asks = module.contains(&format!("ask(\"{}\"", event.kebab()));
+        assert_eq!(asks, hooks.event(event).is_some(), "{event}");
+    }
+    for (_, name) in &hooks.events {
+        assert!(module.contains(name.as_str()), "{name}");
+    }
+}
+
+/// Whether a host runs a module, which builds its command lines itself.
+fn hooks_module(host: &Host) -> bool {
+    host.hooks.get().is_some_and(|hooks| hooks.shape == HookShape::OpenCode)
+}
+
 #[test]
 fn hosts_without_hooks_get_nothing() {
-    for name in ["opencode", "amp", "zed"] {
+    for name in ["amp", "zed"] {
         assert_eq!(shown(name, &Event::ALL), "");
     }
 }
@@ -304,6 +327,9 @@ fn events_that_nobody_asked_for_and_events_that_the_host_lacks_are_left_out() {
 fn every_command_names_its_host_and_its_event() {
     for host in built_in() {
         for registration in registrations(&host, &Event::ALL) {
+            if hooks_module(&host) {
+                continue;
+            }
             let text = registration.value.to_string();
             let Some(hooks) = host.hooks.get() else { panic!("{} has none", host.id) };
             let events = match registration.event {

@@ -76,6 +76,7 @@ fn in_the_project() {
     opencode
       skills: /w/.agents/skills, /w/.opencode/skills, /w/.claude/skills
       agents: /w/.opencode/agents
+      hooks: /w/.opencode/plugins/cargo-agents.js
       mcp: /w/opencode.json
       mcp instead: /w/opencode.jsonc
       instructions: /w/AGENTS.md
@@ -155,6 +156,7 @@ fn for_the_user() {
     opencode (/h/.config/opencode)
       skills: /h/.agents/skills, /h/.config/opencode/skills, /h/.claude/skills
       agents: /h/.config/opencode/agents
+      hooks: /h/.config/opencode/plugins/cargo-agents.js
       mcp: /h/.config/opencode/opencode.json
       mcp instead: /h/.config/opencode/opencode.jsonc
       instructions: /h/.config/opencode/AGENTS.md
@@ -235,6 +237,7 @@ fn variables_move_the_files_of_the_user() {
     opencode (/xdg_config_home/opencode)
       skills: /h/.agents/skills, /xdg_config_home/opencode/skills, /h/.claude/skills
       agents: /xdg_config_home/opencode/agents
+      hooks: /xdg_config_home/opencode/plugins/cargo-agents.js
       mcp: /xdg_config_home/opencode/opencode.json
       mcp instead: /xdg_config_home/opencode/opencode.jsonc
       instructions: /xdg_config_home/opencode/AGENTS.md

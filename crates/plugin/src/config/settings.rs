@@ -6,7 +6,9 @@ use agents_system::{
 };
 use serde_json::{Value, json};
 
-use super::{AgentsSyncing, AutoUpdate, Config, ConfigError, Key, RegistryPlace, RegistrySpec};
+use super::{
+    AgentsSyncing, AutoSync, AutoUpdate, Config, ConfigError, Key, RegistryPlace, RegistrySpec,
+};
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +66,7 @@ impl Config {
             ("hook-scope", json!(self.registration.word()), top("hook-scope")),
             ("agents-syncing", json!(syncing), top("agents-syncing")),
             ("auto-update", json!(self.own_update.word()), top("auto-update")),
+            ("auto-sync", json!(self.auto_sync == AutoSync::On), top("auto-sync")),
             (
                 "defaults.symposium-recommendations",
                 json!(has(super::RECOMMENDATIONS)),

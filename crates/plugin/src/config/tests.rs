@@ -266,6 +266,8 @@ fn registration_is_for_the_user_unless_the_scope_is_the_project() {
     assert_eq!(good("hook-scope = \"project\"").registration, Registration::Project);
     assert!(errors("hook-scope = \"everywhere\"")[0].contains("cannot be `everywhere`"));
     assert_eq!(good("agents-syncing = false").agents_syncing, AgentsSyncing::Off);
+    assert_eq!(good("auto-sync = false").auto_sync, AutoSync::Off);
+    assert_eq!(good("").auto_sync, AutoSync::On);
 }
 
 mod changing {
@@ -351,7 +353,7 @@ mod settings {
     fn each_value_knows_its_line() {
         let scratch = Scratch::new();
         assert_eq!(said(&scratch, ""), [""; 0]);
-        let text = "# one\nhosts = [\n  \"zed\",\n]\nhook-scope = \"project\"\nagents-syncing = false\n\
+        let text = "# one\nhosts = [\n  \"zed\",\n]\nhook-scope = \"project\"\nagents-syncing = false\nauto-sync = false\n\
                     [defaults]\nuser-plugins = false\n[plugins]\nuse = [\"a\", { name = \"b\", workspace = \"/w\" }]\n\
                     disable = [\"*\"]\n[[registry]]\nname = \"team\"\ngit = \"https://x.test/y\"\nauto-update = false\n\
                     [[plugin-source]]\nname = \"mine\"\npath = \"/p\"\n";
@@ -361,11 +363,12 @@ mod settings {
                 r#"hosts = ["zed"], 2"#,
                 r#"hook-scope = "project", 5"#,
                 "agents-syncing = false, 6",
-                "defaults.user-plugins = false, 8",
-                r#"plugins.use = ["a",{"name":"b","workspace":"/w"}], 10"#,
-                r#"plugins.disable = ["*"], 11"#,
-                r#"registry = {"name":"team","git":"https://x.test/y","auto-update":false}, 12"#,
-                r#"registry = {"name":"mine","path":"/p","auto-update":true}, 16"#,
+                "auto-sync = false, 7",
+                "defaults.user-plugins = false, 9",
+                r#"plugins.use = ["a",{"name":"b","workspace":"/w"}], 11"#,
+                r#"plugins.disable = ["*"], 12"#,
+                r#"registry = {"name":"team","git":"https://x.test/y","auto-update":false}, 13"#,
+                r#"registry = {"name":"mine","path":"/p","auto-update":true}, 17"#,
             ]
         );
         assert_eq!(said(&scratch, "\n[[agent]]\nname = \"zed\"\n"), [r#"hosts = ["zed"], 2"#]);
@@ -384,6 +387,7 @@ mod settings {
                 "hook-scope = \"global\"",
                 "agents-syncing = true",
                 "auto-update = \"warn\"",
+                "auto-sync = true",
                 "defaults.symposium-recommendations = true",
                 "defaults.user-plugins = true",
                 "plugins.use = []",

@@ -84,10 +84,36 @@ fn what_is_left_is_noticed_unless_the_client_wrote_it() {
 }
 
 #[test]
-fn the_model_calls_once() {
+fn the_model_makes_its_calls_in_their_order() {
+    let calls = [("t".to_owned(), json!({"krate": "tiny-sql"})), ("sh".to_owned(), json!({}))];
     let mut first = request("", &["t"]);
     first.messages.clear();
-    assert_eq!(model(&first, "t"), Reply::call("t", json!({"krate": "tiny-sql"})));
-    assert!(model(&request("", &["t"]), "t").stop_reason() == Reply::text("").stop_reason());
-    assert!(model(&request("", &[]), "t").stop_reason() == Reply::text("").stop_reason());
+    assert_eq!(model(&first, &calls), Reply::call("t", json!({"krate": "tiny-sql"})));
+    assert_eq!(model(&request("", &["t", "sh"]), &calls), Reply::call("sh", json!({})));
+    let thanks = Reply::text("").stop_reason();
+    assert!(model(&request("", &["t"]), &calls).stop_reason() == thanks);
+    assert!(model(&request("", &[]), &calls).stop_reason() == thanks);
+}
+
+#[test]
+fn a_denial_counts_only_if_it_was_tried_and_left_nothing() {
+    let scratch = agents_testkit::scratch::Scratch::new();
+    let workspace = scratch.path("w");
+    let tried = {
+        let mut tried = request(REASON, &["sh"]);
+        tried.messages.push(tried.messages[0].clone());
+        tried
+    };
+    let requests = [tried];
+    assert!(good(&was_denied(&requests, "sh", &workspace)));
+    assert!(!good(&was_denied(&[request("", &["sh"])], "sh", &workspace)));
+    assert!(good(&reason_arrived(&requests)));
+    assert!(!good(&reason_arrived(&[request("denied", &[])])));
+    assert!(!good(&others_run(&requests, &workspace)));
+    scratch.write(format!("w/{FORBIDDEN}"), "");
+    scratch.write(format!("w/{ALLOWED}"), "");
+    assert!(!good(&was_denied(&requests, "sh", &workspace)));
+    assert!(good(&others_run(&requests, &workspace)));
+    assert!(good(&hint_arrived(&[request(HINT, &[])])));
+    assert!(!good(&hint_arrived(&requests)));
 }

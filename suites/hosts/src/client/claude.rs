@@ -19,7 +19,7 @@ impl Client for Claude {
 
     fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
         // It reads strict JSON, so there is no comment to keep here.
-        let settings = "{\n  \"permissions\": { \"allow\": [\"mcp__notes\"] },\n  \
+        let settings = "{\n  \"permissions\": { \"allow\": [\"mcp__notes\", \"Bash\"] },\n  \
                         \"enableAllProjectMcpServers\": true\n}\n";
         let state = "{ \"hasCompletedOnboarding\": true,\n\t\"theme\": \"dark\" }\n";
         vec![
@@ -38,6 +38,10 @@ impl Client for Claude {
             .env("DISABLE_AUTOUPDATER", "1")
             // Otherwise the tools of MCP servers are hidden behind a search.
             .env("ENABLE_TOOL_SEARCH", "false")
+    }
+
+    fn shell(&self) -> &'static str {
+        "Bash"
     }
 
     fn tool(&self, server: &str, tool: &str) -> String {

@@ -2,6 +2,7 @@
 
 use agents_system::process::Call;
 use camino::Utf8PathBuf;
+use serde_json::{Value, json};
 
 use super::{Client, Place};
 use crate::install::Package;
@@ -40,8 +41,22 @@ impl Client for Codex {
     }
 
     fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
-        let mode = ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
+        let mode = [
+            "exec",
+            "--skip-git-repo-check",
+            "--dangerously-bypass-approvals-and-sandbox",
+            // Stands for the user's yes to our hooks, which are not run without one.
+            "--dangerously-bypass-hook-trust",
+        ];
         place.call(self).args(mode).arg(text).env("SCRIPTED_KEY", "none")
+    }
+
+    fn shell(&self) -> &'static str {
+        "exec_command"
+    }
+
+    fn shell_input(&self, command: &str) -> Value {
+        json!({"cmd": command})
     }
 
     fn tool(&self, server: &str, tool: &str) -> String {

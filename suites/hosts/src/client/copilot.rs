@@ -2,6 +2,7 @@
 
 use agents_system::process::Call;
 use camino::Utf8PathBuf;
+use serde_json::{Value, json};
 
 use super::{Client, Place};
 use crate::install::Package;
@@ -30,6 +31,14 @@ impl Client for Copilot {
             .env("COPILOT_PROVIDER_BASE_URL", format!("{}/v1", place.url))
             .env("COPILOT_PROVIDER_API_KEY", "none")
             .env("COPILOT_MODEL", place.model)
+    }
+
+    fn shell(&self) -> &'static str {
+        "bash"
+    }
+
+    fn shell_input(&self, command: &str) -> Value {
+        json!({"command": command, "description": "Runs it", "mode": "sync"})
     }
 
     fn tool(&self, server: &str, tool: &str) -> String {

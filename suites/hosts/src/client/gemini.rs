@@ -33,6 +33,10 @@ impl Client for Gemini {
             .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
     }
 
+    fn shell(&self) -> &'static str {
+        "run_shell_command"
+    }
+
     fn tool(&self, server: &str, tool: &str) -> String {
         format!("mcp_{server}_{tool}")
     }

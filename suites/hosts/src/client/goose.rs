@@ -2,6 +2,7 @@
 
 use agents_system::process::Call;
 use camino::Utf8PathBuf;
+use serde_json::{Value, json};
 
 use super::{Client, Place, Scope};
 use crate::install::Package;
@@ -42,6 +43,14 @@ impl Client for Goose {
             .env("OPENAI_API_KEY", "none")
             .env("OPENAI_HOST", place.url)
             .env("GOOSE_DISABLE_KEYRING", "1")
+    }
+
+    fn shell(&self) -> &'static str {
+        "shell"
+    }
+
+    fn shell_input(&self, command: &str) -> Value {
+        json!({"command": command})
     }
 
     fn tool(&self, server: &str, tool: &str) -> String {

@@ -40,9 +40,14 @@ impl Client for Opencode {
         let call = call.env("OPENCODE_DISABLE_MODELS_FETCH", "1");
         // It wants an `rg` on the path, and would download one.
         let rg = place.prefix.file(Codex.package(), RG);
-        let path = [place.prefix.node(), rg.unwrap_or_default(), "/usr/bin".into(), "/bin".into()];
+        let (ours, rg) = (place.ours.to_owned(), rg.unwrap_or_default());
+        let path = [ours, place.prefix.node(), rg, "/usr/bin".into(), "/bin".into()];
         let path = path.map(Utf8PathBuf::into_string).join(":");
         call.env("PATH", path).deadline(Duration::from_secs(180))
+    }
+
+    fn shell(&self) -> &'static str {
+        "bash"
     }
 
     fn tool(&self, server: &str, tool: &str) -> String {

@@ -2,6 +2,7 @@
 
 use agents_system::process::Call;
 use camino::Utf8PathBuf;
+use serde_json::{Value, json};
 
 use super::{Client, Place};
 use crate::install::Package;
@@ -33,6 +34,14 @@ impl Client for Qwen {
             .env("OPENAI_API_KEY", "none")
             .env("OPENAI_BASE_URL", format!("{}/v1", place.url))
             .env("OPENAI_MODEL", place.model)
+    }
+
+    fn shell(&self) -> &'static str {
+        "run_shell_command"
+    }
+
+    fn shell_input(&self, command: &str) -> Value {
+        json!({"command": command, "description": "Runs it", "is_background": false})
     }
 
     fn tool(&self, server: &str, tool: &str) -> String {

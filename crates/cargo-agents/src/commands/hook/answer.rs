@@ -5,7 +5,10 @@ use std::{
     process::ExitCode,
 };
 
-use agents_hook::{Answer, HookInput, HookOutput, Received, Wire, wire::whereabouts};
+use agents_hook::{
+    Answer, HookInput, HookOutput, Received, Wire,
+    wire::{WireError, whereabouts},
+};
 use agents_host::Event;
 use agents_plugin::{
     hooks::{
@@ -14,11 +17,16 @@ use agents_plugin::{
     },
     predicate::{Surroundings, evaluate::Asker},
 };
-use agents_system::{env, finding::Finding};
+use agents_system::{env, explain::ErrorKind, finding::Finding};
 use agents_workspace::Workspaces;
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{handlers, session};
+use super::{
+    account::Account,
+    handlers,
+    refresh::{Index, refresh},
+    session, trace,
+};
 use crate::{
     args::Flags,
     failure::Failure,
@@ -37,16 +45,36 @@ pub(crate) fn answer(wire: Wire, event: Event) -> ExitCode {
     if is_for_another_host(wire, &raw) {
         return ExitCode::SUCCESS;
     }
-    let (answer, findings) = match prepare(wire, event, &raw) {
-        Ok(Prepared::Idle) => (wire.render_output(event, &HookOutput::default()).0, Vec::new()),
-        Ok(Prepared::Work(work)) => handlers::run(wire, &raw, *work),
+    let account = work(wire, event, &raw, None);
+    let code = emit(&account.answer, &account.findings);
+    if let Some(file) = trace::wanted() {
+        // The host has its answer; that it is not written down is no reason to bother it.
+        let _ = trace::append(&file, &account.document(wire, event, &raw));
+    }
+    code
+}
+
+/// Everything that happens at a call. Where nothing else is said it is about `cwd`, or else the current directory.
+pub(super) fn work(wire: Wire, event: Event, raw: &[u8], cwd: Option<&Utf8Path>) -> Account {
+    match prepare(wire, event, raw, cwd) {
+        Ok(Prepared::Idle { cwd, findings }) => Account::idle(wire, event, cwd, findings),
+        Ok(Prepared::Unreadable { cwd, error }) => {
+            let reason = format!(
+                "cargo agents cannot tell what this call is about, so the hooks that guard it could not be asked: {error}"
+            );
+            Account::ours(wire, event, cwd, HookOutput::deny(reason))
+        }
+        Ok(Prepared::Work(work)) => {
+            let (cwd, input, ours) =
+                (work.settings.cwd.clone(), work.input.clone(), work.ours.clone());
+            let (dispatched, skipped) = handlers::run(wire, raw, *work);
+            Account::of(cwd, input, ours, dispatched, skipped)
+        }
         Err(failure) => {
             // What we cannot do must not stop the host.
-            let nothing = wire.render_output(event, &HookOutput::default()).0;
-            (nothing, failure.into_findings())
+            Account::idle(wire, event, Utf8PathBuf::new(), failure.into_findings())
         }
-    };
-    emit(&answer, &findings)
+    }
 }
 
 /// Copilot CLI also runs the hooks of the project's `.claude/settings.json`, in nearly the same format. It has hooks of its
@@ -58,7 +86,16 @@ fn is_for_another_host(wire: Wire, raw: &[u8]) -> bool {
 
 /// What there is to do.
 enum Prepared {
-    Idle,
+    /// Nothing: no hook is for this event.
+    Idle {
+        cwd: Utf8PathBuf,
+        findings: Vec<Finding>,
+    },
+    /// There are hooks that could deny what happens, and no telling what that is.
+    Unreadable {
+        cwd: Utf8PathBuf,
+        error: WireError,
+    },
     Work(Box<Work>),
 }
 
@@ -73,41 +110,56 @@ pub(super) struct Work {
     pub(super) findings: Vec<Finding>,
 }
 
-fn prepare(wire: Wire, event: Event, raw: &[u8]) -> Result<Prepared, Failure> {
+fn prepare(
+    wire: Wire,
+    event: Event,
+    raw: &[u8],
+    cwd: Option<&Utf8Path>,
+) -> Result<Prepared, Failure> {
     let flags = Flags { quiet: true, offline: true, ..Flags::default() };
     let mut settings = Settings::new(&flags)?;
-    if let Some(cwd) = whereabouts(raw).filter(|cwd| cwd.is_absolute()) {
+    let said = whereabouts(raw).filter(|cwd| cwd.is_absolute());
+    if let Some(cwd) = said.or_else(|| cwd.map(Utf8Path::to_owned)) {
         settings.cwd = cwd;
     }
-    let facts = applicable(&settings, event)?;
-    let ours = match event {
+    let Facts { hooks, session, index, findings } = applicable(&settings, event)?;
+    let mut ours = match event {
         Event::SessionStart => {
-            let mut hints = session::hints(&facts.session);
+            let mut hints = session::hints(&session);
             hints.extend(session::update_hint(&settings.dirs));
             hints
         }
         _ => Vec::new(),
     };
-    if facts.hooks.is_empty() && ours.is_empty() {
-        return Ok(Prepared::Idle);
+    ours.extend(refresh(&settings, wire, event, index));
+    if ours.is_empty() && !handlers::is_wanted(&hooks, wire, event) {
+        return Ok(Prepared::Idle { cwd: settings.cwd, findings });
     }
-    let Received::Input(input) = wire.parse_input(event, raw).map_err(|error| {
-        Failure::new(
-            agents_system::explain::ErrorKind::Failure,
-            format!("what {} sent cannot be understood: {error}", wire.host()),
-        )
-    })?
-    else {
-        return Ok(Prepared::Idle);
-    };
-    let Facts { hooks, findings, .. } = facts;
-    Ok(Prepared::Work(Box::new(Work { settings, input: *input, hooks, ours, findings })))
+    match wire.parse_input(event, raw) {
+        Ok(Received::Input(input)) => {
+            Ok(Prepared::Work(Box::new(Work { settings, input: *input, hooks, ours, findings })))
+        }
+        Ok(Received::Nothing) => Ok(Prepared::Idle { cwd: settings.cwd, findings }),
+        Err(error) if can_be_guarded(event) => {
+            Ok(Prepared::Unreadable { cwd: settings.cwd, error })
+        }
+        Err(error) => {
+            let said = format!("what {} sent cannot be understood: {error}", wire.host());
+            Err(Failure::new(ErrorKind::Failure, said))
+        }
+    }
+}
+
+/// Whether it is decided at this event if something happens at all. Otherwise a call could be made that no hook understands.
+fn can_be_guarded(event: Event) -> bool {
+    matches!(event, Event::PreToolUse | Event::PermissionRequest)
 }
 
 /// What is known about the place that a call is about.
 struct Facts {
     hooks: Vec<ActiveHook>,
     session: Session,
+    index: Index,
     findings: Vec<Finding>,
 }
 
@@ -123,13 +175,16 @@ fn applicable(settings: &Settings, event: Event) -> Result<Facts, Failure> {
         Event::SessionStart | Event::UserPromptSubmit => Scrutiny::Full,
         _ => Scrutiny::Quick,
     };
-    if let Some(known) = index.load(scrutiny)
+    let known = index.load(scrutiny);
+    let state = if known.is_some() { Index::Held } else { Index::Rebuilt };
+    if let Some(known) = known
         && !known.undecided.iter().any(|it| it == event.name())
     {
         let hooks = if known.is_idle(event.name()) { Vec::new() } else { known.hooks() };
-        return Ok(Facts { hooks, session: known.session, findings: Vec::new() });
+        return Ok(Facts { hooks, session: known.session, index: state, findings: Vec::new() });
     }
-    let fresh = glance(settings, |here| decide(here, &index, &settings.cwd));
+    let fresh =
+        glance(settings, |here| Facts { index: state, ..decide(here, &index, &settings.cwd) });
     let (last, findings) = match fresh {
         Ok(Some(facts)) => return Ok(facts),
         // Until cargo has resolved the workspace again, what applied before still does.
@@ -141,7 +196,8 @@ fn applicable(settings: &Settings, event: Event) -> Result<Facts, Failure> {
     };
     let hooks = last.as_ref().map(Known::hooks).unwrap_or_default();
     let session = last.map(|known| known.session).unwrap_or_default();
-    Ok(Facts { hooks, session, findings })
+    // What cannot be told is not brought anywhere either.
+    Ok(Facts { hooks, session, index: Index::Held, findings })
 }
 
 /// Decides about everything and remembers what is certain.
@@ -155,7 +211,7 @@ fn decide(here: &Here<'_>, index: &HookIndex, cwd: &Utf8Path) -> Facts {
         let quick = agents_plugin::catalog::Registries::inputs_of_hooks(&here.set, &all);
         index.store(&set, session.clone(), &all, quick);
     }
-    Facts { hooks: set.hooks, session, findings: Vec::new() }
+    Facts { hooks: set.hooks, session, index: Index::Rebuilt, findings: Vec::new() }
 }
 
 /// Standard output is the protocol. What there is to say goes to standard error, unless the host takes that for a reason.

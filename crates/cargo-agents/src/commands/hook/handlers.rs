@@ -1,54 +1,131 @@
-//! Running what plugins have for an event.
+//! Choosing and running what plugins have for an event.
 
 use std::time::Duration;
 
-use agents_hook::{Answer, Handler, Matcher, Source, Wire, dispatch, wire::Format};
-use agents_host::hooks::OUR_NAME;
+use agents_hook::{Dispatched, Handler, HookInput, Matcher, Source, Wire, dispatch, wire::Format};
+use agents_host::{Event, hooks::OUR_NAME};
 use agents_install::{Installer, Update};
 use agents_plugin::hooks::ActiveHook;
-use agents_system::{finding::Finding, process::Bounds};
+use agents_system::{env, finding::Finding, process::Bounds};
 
 use super::answer::Work;
 
 /// How long all handlers together may take. Hosts give us thirty seconds, and must hear from us before they give up.
 const PATIENCE: Duration = Duration::from_secs(25);
-const BOUNDS: Bounds =
-    Bounds { whole: PATIENCE, grace: Duration::from_millis(500), output: 8 * 1024 * 1024 };
 
-/// The answer of everyone, and what there is to say about it.
-pub(super) fn run(wire: Wire, raw: &[u8], work: Work) -> (Answer, Vec<Finding>) {
-    let Work { settings, input, hooks, ours, mut findings } = work;
-    let installer =
-        Installer::new(&settings.dirs.cache, &settings.cargo, Update::None, &settings.progress);
-    let event = input.event();
-    let mut handlers = Vec::new();
-    for active in hooks.iter().filter(|it| it.hook.event == event.name()) {
-        if active.hook.host.as_deref().is_some_and(|host| host != wire.host()) {
-            continue;
-        }
-        match Matcher::parse(wire, event, active.hook.matcher.as_deref()) {
-            Ok(matcher) if !matcher.matches(&input) => continue,
-            Ok(_) => {}
-            Err(bad) => {
-                findings.push(bad.finding(&source(active).to_string()));
-                continue;
-            }
-        }
-        match handler(active, &installer) {
-            Ok(handler) => {
-                let call = handler.call.cwd(settings.cwd.clone());
-                handlers.push(Handler { call, ..handler });
-            }
-            Err(finding) => findings.push(*finding),
-        }
-    }
-    let ours = ours.into_iter().map(|output| (Source::new(OUR_NAME, "built-in"), output)).collect();
-    let dispatched = dispatch(wire, raw, &input, ours, &handlers, BOUNDS);
-    findings.extend(dispatched.findings);
-    (dispatched.answer, findings)
+/// A hook that applies here and was not run for this call.
+#[derive(Debug)]
+pub(super) struct Skipped {
+    pub(super) source: Source,
+    /// Why, as a short clause.
+    pub(super) because: String,
 }
 
-fn source(active: &ActiveHook) -> Source {
+/// Which hooks are run.
+#[derive(Debug, Default)]
+struct Chosen {
+    handlers: Vec<Handler>,
+    skipped: Vec<Skipped>,
+    findings: Vec<Finding>,
+}
+
+/// The answer of everyone, and how it came to be.
+pub(super) fn run(wire: Wire, raw: &[u8], work: Work) -> (Dispatched, Vec<Skipped>) {
+    let Work { settings, input, hooks, ours, findings } = work;
+    let installer =
+        Installer::new(&settings.dirs.cache, &settings.cargo, Update::None, &settings.progress);
+    let whole = patience();
+    let chosen = choose(wire, &input, &hooks, &installer, whole);
+    let handlers: Vec<Handler> = chosen
+        .handlers
+        .into_iter()
+        .map(|handler| Handler { call: handler.call.cwd(settings.cwd.clone()), ..handler })
+        .collect();
+    let ours = ours.into_iter().map(|output| (ours_by_name(), output)).collect();
+    let bounds = Bounds { whole, grace: Duration::from_millis(500), output: 8 * 1024 * 1024 };
+    let mut dispatched = dispatch(wire, raw, &input, ours, &handlers, bounds);
+    let said = std::mem::take(&mut dispatched.findings);
+    dispatched.findings = findings.into_iter().chain(chosen.findings).chain(said).collect();
+    (dispatched, chosen.skipped)
+}
+
+/// The source of what we say ourselves.
+pub(super) fn ours_by_name() -> Source {
+    Source::new(OUR_NAME, "built-in")
+}
+
+/// Whether one of the hooks is for this event in this host, whatever its matcher says.
+pub(super) fn is_wanted(hooks: &[ActiveHook], wire: Wire, event: Event) -> bool {
+    hooks.iter().any(|active| is_for(active, wire, event))
+}
+
+fn is_for(active: &ActiveHook, wire: Wire, event: Event) -> bool {
+    let hook = &active.hook;
+    hook.event == event.name() && hook.host.as_deref().is_none_or(|host| host == wire.host())
+}
+
+fn patience() -> Duration {
+    let wanted = env::HOOK_DEADLINE.text().and_then(|text| text.parse::<f64>().ok());
+    let wanted = wanted.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    wanted.unwrap_or(PATIENCE).min(PATIENCE)
+}
+
+fn choose(
+    wire: Wire,
+    input: &HookInput,
+    hooks: &[ActiveHook],
+    installer: &Installer<'_>,
+    deadline: Duration,
+) -> Chosen {
+    let event = input.event();
+    let mut chosen = Chosen::default();
+    for active in hooks.iter().filter(|it| is_for(it, wire, event)) {
+        let because = match matches(wire, active, input) {
+            Ok(()) => match handler(active, installer) {
+                Ok(handler) => {
+                    let call = handler.call.deadline(deadline);
+                    chosen.handlers.push(Handler { call, ..handler });
+                    continue;
+                }
+                Err(finding) => {
+                    let because = finding.message.clone();
+                    chosen.findings.push(*finding);
+                    because
+                }
+            },
+            Err(Unmatched::Otherwise(because)) => because,
+            Err(Unmatched::Never(finding)) => {
+                let because = finding.message.clone();
+                chosen.findings.push(*finding);
+                because
+            }
+        };
+        chosen.skipped.push(Skipped { source: source(active), because });
+    }
+    chosen
+}
+
+/// Why a hook is not for this use of its event.
+enum Unmatched {
+    /// It is for others.
+    Otherwise(String),
+    /// It is for none, which is somebody's mistake.
+    Never(Box<Finding>),
+}
+
+fn matches(wire: Wire, active: &ActiveHook, input: &HookInput) -> Result<(), Unmatched> {
+    let text = active.hook.matcher.as_deref();
+    match Matcher::parse(wire, input.event(), text) {
+        Ok(matcher) if matcher.matches(input) => Ok(()),
+        Ok(_) => {
+            let because = format!("its matcher `{}` does not match", text.unwrap_or_default());
+            Err(Unmatched::Otherwise(because))
+        }
+        Err(bad) => Err(Unmatched::Never(Box::new(bad.finding(&source(active).to_string())))),
+    }
+}
+
+pub(super) fn source(active: &ActiveHook) -> Source {
     Source::new(active.plugin.as_str(), &active.hook.name)
 }
 
@@ -61,9 +138,7 @@ fn handler(active: &ActiveHook, installer: &Installer<'_>) -> Result<Handler, Bo
         )))
     })?;
     match active.runnable(installer) {
-        Ok(Some(runnable)) => {
-            Ok(Handler { source, call: runnable.call().deadline(PATIENCE), format })
-        }
+        Ok(Some(runnable)) => Ok(Handler { source, call: runnable.call(), format }),
         Ok(None) => Err(Box::new(
             Finding::error(format!("hook `{source}` did not run: its program is not installed"))
                 .hint("`cargo agents sync` installs it"),

@@ -1,6 +1,7 @@
 //! What we have to tell a session ourselves.
 
 use agents_hook::HookOutput;
+use agents_host::hooks::DISCOVERY;
 use agents_plugin::{
     hooks::index::{Commands, Session},
     plugin::Origin,
@@ -8,11 +9,7 @@ use agents_plugin::{
 };
 use agents_system::{dirs::Dirs, nearest::quoted_list};
 
-use crate::{
-    commands::self_update,
-    help::{AGENTS, HUMANS},
-    here::Here,
-};
+use crate::{commands::self_update, here::Here};
 
 /// What a session at this place should be told.
 pub(super) fn facts(here: &Here<'_>) -> Session {
@@ -46,11 +43,7 @@ pub(super) fn update_hint(dirs: &Dirs) -> Option<HookOutput> {
 pub(super) fn hints(session: &Session) -> Vec<HookOutput> {
     let mut hints = Vec::new();
     if session.commands == Commands::Some {
-        hints.push(HookOutput::context(format!(
-            "Tools that know the crates of this workspace are available through `cargo agents`. Run `cargo agents --help` \
-             before working with the Rust code here. Use only those under '{AGENTS}', unless the user explicitly \
-             asks for one under '{HUMANS}'."
-        )));
+        hints.push(HookOutput::context(DISCOVERY));
     }
     if !session.candidates.is_empty() {
         let names: Vec<&str> = session.candidates.iter().map(String::as_str).collect();
@@ -61,4 +54,18 @@ pub(super) fn hints(session: &Session) -> Vec<HookOutput> {
         )));
     }
     hints
+}
+
+#[cfg(test)]
+mod tests {
+    use agents_host::hooks::{DISCOVERY, discovery_skill};
+
+    use crate::help::{AGENTS, HUMANS};
+
+    #[test]
+    fn the_hint_names_the_headings_of_the_help() {
+        for text in [DISCOVERY.to_owned(), discovery_skill()] {
+            assert!(text.contains(AGENTS) && text.contains(HUMANS), "{text}");
+        }
+    }
 }

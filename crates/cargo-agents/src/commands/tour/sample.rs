@@ -21,11 +21,13 @@ const FILES: &[(&str, &str)] = sample! {
     "orders/Cargo.toml" => "orders/Cargo.toml.sample",
     "orders/Cargo.lock" => "orders/Cargo.lock.sample",
     "orders/schema.sql" => "orders/schema.sql",
+    "orders/drop.json" => "orders/drop.json.sample",
     "orders/.mcp.json" => "orders/mcp.json.sample",
     "orders/api/Cargo.toml" => "orders/api/Cargo.toml.sample",
     "orders/store/Cargo.toml" => "orders/store/Cargo.toml.sample",
     "crates/tinysql/Cargo.toml" => "crates/tinysql/Cargo.toml.sample",
     "registry/tinysql-tools/SYMPOSIUM.toml" => "registry/tinysql-tools/SYMPOSIUM.toml",
+    "registry/tinysql-tools/keep-tables.sh" => "registry/tinysql-tools/keep-tables.sh",
     "registry/tinysql-tools/skills/tinysql-queries/SKILL.md" =>
         "registry/tinysql-tools/skills/tinysql-queries/SKILL.md",
     "registry/graphite-tools/SYMPOSIUM.toml" => "registry/graphite-tools/SYMPOSIUM.toml",
