@@ -40,7 +40,7 @@ pub(crate) fn check(
         (client.shell().to_owned(), touch(ALLOWED)),
     ]);
     let endpoint = Endpoint::start(Script::rule(move |request| model(request, &calls)));
-    let ground = Ground::new(built);
+    let ground = Ground::new(built)?;
     let (ours, home, workspace) = (ground.bin(), ground.home(), ground.workspace());
     let (url, model) = (endpoint.url(), endpoint.model());
     let place = Place { prefix, ours: &ours, home: &home, workspace: &workspace, url: &url, model };

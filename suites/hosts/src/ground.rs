@@ -40,19 +40,18 @@ pub(crate) struct Ground {
 
 impl Ground {
     /// A workspace that depends on `tiny-sql`, and a registry with a plugin for that crate.
-    pub(crate) fn new(built: &Utf8Path) -> Self {
+    pub(crate) fn new(built: &Utf8Path) -> anyhow::Result<Self> {
         let sample = Sample::new();
         sample.vendor().library("tiny-sql", "0.3.1", "");
         sample.package(".", "app", "0.1.0", "[dependencies]\ntiny-sql = \"0.3\"\n");
         sample.lock();
         // Hosts find it on `PATH`, where nothing else of ours is.
         let program = sample.scratch().path("bin/cargo-agents");
-        scratch::write(&program, "");
-        fs_err::remove_file(&program).unwrap();
-        std::os::unix::fs::symlink(built.join("cargo-agents"), &program).unwrap();
+        fs_err::create_dir_all(sample.scratch().path("bin"))?;
+        fs_err::os::unix::fs::symlink(built.join("cargo-agents"), &program)?;
         let ground = Self { sample, program };
         ground.write_registry(&built.join("notes-server"));
-        ground
+        Ok(ground)
     }
 
     fn write_registry(&self, server: &Utf8Path) {
