@@ -1,6 +1,6 @@
 //! Plugins: manifests, predicates, registries and the active set.
 //!
-//! A *plugin* is a manifest with its contributions (skills, hooks, MCP servers, subcommands). A *registry* is
+//! A *plugin* is a manifest with its contributions (skills, agents, hooks, MCP servers, subcommands). A *registry* is
 //! a place plugins come from. A *predicate* is the gate that says whether a contribution applies here. The
 //! *active set* is what is left of all plugins when every gate has been asked, with the reason for each decision.
 //!
@@ -15,6 +15,7 @@
 //! | [`probes`], [`answers`] | the outside world as predicates see it |
 //! | [`active`], [`explain`] | decisions and their reasons |
 //! | [`skills`] | the skills of the active set, on disk |
+//! | [`agents`] | where the agents of the active set are |
 //! | [`hooks`] | the hooks of the active set, and how long they stay the same |
 //! | [`validate`](mod@validate) | checking manifests before they are published |
 //!
@@ -43,3 +44,5 @@ pub mod scan;
 pub mod skill;
 pub mod skills;
 pub mod validate;
+
+pub use skills::agents;

@@ -15,6 +15,7 @@
 //! of the tree that a skill comes from (`within`). Loading never fails; what is wrong is a finding, what does
 //! not apply is [`Skipped`].
 
+pub mod agents;
 mod area;
 mod crates;
 mod discover;
@@ -39,7 +40,7 @@ use self::{gather::Gather, sources::Locator};
 use crate::{
     active::ActiveSet,
     catalog::Registries,
-    manifest::PluginName,
+    manifest::{Content, PluginName},
     plugin::Origin,
     predicate::{Gate, Matched, Surroundings, evaluate::Asker},
     probes::Acquire,
@@ -91,18 +92,18 @@ pub struct Skills {
     pub findings: Vec<Finding>,
 }
 
-/// Something that brings no skill here.
+/// Something that brings nothing here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// The plugin that it belongs to.
     pub plugin: PluginName,
     /// What it is, in a few words.
     pub what: String,
-    /// Why it brings none.
+    /// Why it brings nothing.
     pub why: Why,
 }
 
-/// Why something brings no skill.
+/// Why something brings nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
     /// The gate of its group does not hold.
@@ -117,6 +118,8 @@ pub enum Why {
     OptedOut,
     /// There is no skill where skills would be.
     NoSkills,
+    /// There is no directory where agents would be.
+    NoAgents,
     /// `[plugins] disable` names the crate.
     Disabled,
     /// `agents-syncing` is off, and it is in `.agents/skills`.
@@ -160,6 +163,7 @@ impl fmt::Display for Why {
             Self::NotFetched => "it has not been fetched",
             Self::OptedOut => "the crate says that it has no skills",
             Self::NoSkills => "there are no skills in it",
+            Self::NoAgents => "there are no agents in it",
             Self::Disabled => "`[plugins] disable` names it",
             Self::SyncingOff => "`agents-syncing` is off",
         })
@@ -184,7 +188,7 @@ impl Registries<'_> {
         let (probes, _) = self.probes(&set.catalog, workspace, cwd, acquire);
         let here = Surroundings { workspace, probes: &probes, asker: Asker::Other };
         let locator = Locator::new(*self, workspace, cwd, fetch);
-        Gather::new(*self, set, workspace, fetch, locator, here).gather()
+        Gather::new(*self, set, workspace, fetch, locator, here, Content::Skills).gather()
     }
 }
 

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     catalog::{Catalog, Registries, RegistryState},
     config::RegistryPlace,
+    manifest::Content,
     plugin::{Origin, Plugin},
 };
 
@@ -71,9 +72,11 @@ pub(super) fn of_path(
     path: &str,
     catalog: &Catalog,
     workspace: Option<&Workspace>,
+    what: Content,
 ) -> Result<Area, Box<Finding>> {
     let at = |finding: Finding| Box::new(finding.at(Place::file(&plugin.file)));
-    let missing = || at(Finding::warning(format!("there is no directory `{path}` for skills")));
+    let what = what.word();
+    let missing = || at(Finding::warning(format!("there is no directory `{path}` for {what}")));
     let Some(ground) = Ground::of(plugin, catalog, workspace) else { return Err(missing()) };
     let wanted = plugin.dir().join(path);
     let real = match wanted.canonicalize_utf8() {
@@ -101,8 +104,9 @@ pub(super) fn of_path(
             Err(Closed::Outside | Closed::Missing) => {}
         }
     }
-    let message = format!("`{path}` leads out of `{}`; its skills are left out", ground.root);
-    Err(at(Finding::warning(message).hint("keep the skills beside the manifest that names them")))
+    let message = format!("`{path}` leads out of `{}`; its {what} are left out", ground.root);
+    let hint = format!("keep the {what} beside the manifest that names them");
+    Err(at(Finding::warning(message).hint(hint)))
 }
 
 /// Where the paths of a plugin may lead.
@@ -180,6 +184,7 @@ pub(super) fn of_git(
     plugin: &Plugin,
     registries: Registries<'_>,
     fetch: Fetch,
+    what: Content,
 ) -> Result<Fetched, Box<Finding>> {
     let at = |finding: Finding| Box::new(finding.at(Place::file(&plugin.file)));
     let address = GitAddress::parse(url).map_err(|error| {
@@ -188,10 +193,14 @@ pub(super) fn of_git(
     let checkout = match registries.checkouts.current(&address) {
         Some(checkout) => checkout,
         None if fetch == Fetch::Never => {
-            return Ok(Fetched { area: None, findings: vec![not_fetched(&format!("{address}"))] });
+            return Ok(Fetched {
+                area: None,
+                findings: vec![not_fetched(what, &format!("{address}"))],
+            });
         }
         None => registries.checkouts.checkout(&address, Update::None).map_err(|error| {
-            let message = format!("the skills of {address} could not be fetched: {error}");
+            let what = what.word();
+            let message = format!("the {what} of {address} could not be fetched: {error}");
             at(Finding { hint: error.hint(), ..Finding::warning(message) })
         })?,
     };
