@@ -15,6 +15,8 @@
 //! | [`shelf`] | one directory of definitions |
 //! | [`trust`] | what a definition may say, by who put it there |
 //! | [`bundled`] | the agents that are in the program |
+//! | [`unpack`] | writing those as files |
+//! | [`validate`](mod@validate) | checking definitions before they are used |
 //! | [`select`](mod@select) | choosing one when nobody named one |
 //! | [`commands`] | the hosts' workflow commands |
 //!
@@ -39,6 +41,8 @@ pub mod select;
 pub mod shelf;
 pub mod tools;
 pub mod trust;
+pub mod unpack;
+pub mod validate;
 
 pub use agents::{Agents, Candidate, Standing, UnknownAgent};
 pub use definition::{AgentDefinition, AgentName};

@@ -94,6 +94,8 @@ fn run(
         Some(Command::Host { command }) => commands::host::run(&settings, output, &command),
         Some(Command::Config { command }) => commands::config::run(&settings, output, &command),
         Some(Command::Plugin { command }) => commands::plugin::run(&settings, output, command),
+        Some(Command::Agent { command }) => commands::agent::run(&settings, output, &command),
+        Some(Command::Command { command }) => commands::workflow::run(&settings, output, &command),
         Some(Command::Hook { words }) => commands::hook::refuse(&words),
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),
         Some(Command::Tour { keep }) => commands::tour::run(&settings, output, keep),

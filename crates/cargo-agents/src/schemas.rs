@@ -6,6 +6,10 @@ use schemars::{JsonSchema, schema_for};
 
 use crate::{
     commands::{
+        agent::{
+            AgentExplainDocument, AgentListDocument, AgentShowDocument, AgentUnpackDocument,
+            AgentValidateDocument,
+        },
         cache::CacheDocument,
         config::{ConfigDocument, PathDocument},
         crate_info::CrateDocument,
@@ -18,6 +22,7 @@ use crate::{
         sync_hosts::SyncHostsDocument,
         tour::TourDocument,
         validate::ValidateDocument,
+        workflow::{CommandListDocument, CommandShowDocument},
     },
     failure::FailureDocument,
     help::HelpDocument,
@@ -45,6 +50,13 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<PathDocument>("config-path");
     check::<SyncHostsDocument>("sync");
     check::<TourDocument>("tour");
+    check::<AgentListDocument>("agent-list");
+    check::<AgentShowDocument>("agent-show");
+    check::<AgentExplainDocument>("agent-explain");
+    check::<AgentValidateDocument>("agent-validate");
+    check::<AgentUnpackDocument>("agent-unpack");
+    check::<CommandListDocument>("command-list");
+    check::<CommandShowDocument>("command-show");
     check::<FailureDocument>("error");
 }
 
