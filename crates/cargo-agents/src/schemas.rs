@@ -7,8 +7,8 @@ use schemars::{JsonSchema, schema_for};
 use crate::{
     commands::{
         agent::{
-            AgentExplainDocument, AgentListDocument, AgentShowDocument, AgentUnpackDocument,
-            AgentValidateDocument,
+            explain::AgentExplainDocument, list::AgentListDocument, show::AgentShowDocument,
+            unpack::AgentUnpackDocument, validate::AgentValidateDocument,
         },
         cache::CacheDocument,
         config::{ConfigDocument, PathDocument},

@@ -1,15 +1,15 @@
 //! `cargo agents agent …`
 
-mod explain;
-mod list;
-mod show;
-mod unpack;
-mod validate;
+pub(crate) mod explain;
+pub(crate) mod list;
+pub(crate) mod show;
+pub(crate) mod unpack;
+pub(crate) mod validate;
 
 use std::process::ExitCode;
 
 use agents_agent::{Agents, Candidate, Search, Standing, definition::Source, discover};
-use agents_plugin::{agents::AgentDirs, probes::Acquire, skills::Fetch};
+use agents_plugin::{agents::AgentDirs, probes::Acquire};
 use agents_system::finding::Finding;
 use camino::Utf8PathBuf;
 
@@ -22,12 +22,7 @@ use crate::{
     settings::Settings,
 };
 
-pub(crate) use explain::AgentExplainDocument;
-pub(crate) use list::AgentListDocument;
 pub(super) use list::one_line;
-pub(crate) use show::AgentShowDocument;
-pub(crate) use unpack::AgentUnpackDocument;
-pub(crate) use validate::AgentValidateDocument;
 
 pub(crate) fn run(
     settings: &Settings,
@@ -63,7 +58,9 @@ fn found(settings: &Settings, named: &[Utf8PathBuf]) -> Result<Found, Failure> {
         findings.extend(error.map(|error| Failure::from(error).into_finding("the workspace")));
         findings.extend(here.findings.iter().cloned());
         let workspace = here.workspace.as_ref();
-        let brought = here.registries.agents(&here.set, workspace, &settings.cwd, Fetch::Never);
+        let fetch = wanted::fetch(settings);
+        let brought = here.registries.agents(&here.set, workspace, &settings.cwd, fetch);
+        Failure::if_interrupted()?;
         findings.extend(brought.findings.iter().cloned());
         let roots = wanted::roots(&home, workspace.map(|it| it.root.as_path()));
         let mut search = Search::new(&settings.cwd, &hosts, &roots).with_plugins(&brought);

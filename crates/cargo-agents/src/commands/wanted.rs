@@ -57,6 +57,14 @@ pub(super) fn roots<'a>(home: &'a Utf8Path, workspace: Option<&'a Utf8Path>) -> 
     Roots { home, workspace, env: &env::named_by_host }
 }
 
+/// Whether what plugins bring may be fetched.
+pub(super) fn fetch(settings: &Settings) -> Fetch {
+    match settings.cargo.network() {
+        Network::Allowed => Fetch::IfMissing,
+        Network::Offline => Fetch::Never,
+    }
+}
+
 /// What the hosts of a workspace should have.
 #[derive(Default)]
 pub(super) struct Wanted {
@@ -75,10 +83,7 @@ pub(super) fn wanted(here: &Here<'_>, hosts: &[&Host], roots: &Roots<'_>) -> Wan
     }
     let (mut desired, mut findings) = (Desired::default(), Vec::new());
     let settings = here.settings;
-    let fetch = match settings.cargo.network() {
-        Network::Allowed => Fetch::IfMissing,
-        Network::Offline => Fetch::Never,
-    };
+    let fetch = fetch(settings);
     let config = here.registries.config;
     let workspace = here.workspace.as_ref();
     let found = here.registries.skills(&here.set, workspace, &settings.cwd, fetch);

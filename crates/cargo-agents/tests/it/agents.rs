@@ -65,6 +65,18 @@ fn full() -> World {
 #[test]
 fn list_says_where_each_agent_comes_from() {
     assert_snapshot!(shown(&full(), &["agent", "list"]), @r"
+    reviewer         project               Ours
+    migrate          crate tiny-sql 0.3.1  Writes migrations
+    explore          bundled               Finds its way through a code base without changing it. Use it to learn where so…
+    plan             bundled               Works out how to make a change before anybody makes it - steps, files, risks an…
+    designer         bundled               Designs and builds user interfaces - layout, components, styles, texts, accessi…
+    task             bundled               Carries out one clearly described piece of work with every tool that there is.…
+    quick_task       bundled               Carries out a small, mechanical piece of work quickly and cheaply - a rename, a…
+    general-purpose  bundled               Handles a question or task of several steps from start to end - research, reaso…
+    broken.md        user                  (no agent: there is no header between two `---` lines)
+    ----- stderr
+    warning: there is no header between two `---` lines
+     --> [scratch]/user/.gemini/agents/broken.md
     ");
 }
 
@@ -83,40 +95,73 @@ fn list_as_json_has_those_that_are_not_available_and_why() {
         .take(4)
         .collect();
     let rows = rows.join("\n").replace(world.sample.scratch().root().as_str(), "[scratch]");
-    assert_snapshot!(rows, @r"
-    ");
+    assert_snapshot!(rows, @r#"
+    "reviewer" "project" true -
+    "reviewer" "user" false shadowed by `[scratch]/tree/ws/.claude/agents/reviewer.md`
+    "broken.md" "user" false there is no header between two `---` lines
+    "migrate" "crate tiny-sql 0.3.1" true -
+    "#);
     assert_eq!(document["skipped"][0]["why"], "the gate of its group does not hold");
 }
 
 #[test]
 fn explain_shows_every_candidate_and_who_shadows_whom() {
     assert_snapshot!(shown(&full(), &["agent", "explain", "reviewer"]), @r"
+    reviewer
+      wins      project   [scratch]/tree/ws/.claude/agents/reviewer.md
+      shadowed  user      [scratch]/user/.claude/agents/reviewer.md
+                shadowed by `[scratch]/tree/ws/.claude/agents/reviewer.md`
+      shadowed  bundled   in the program
+                shadowed by `[scratch]/tree/ws/.claude/agents/reviewer.md`
+    looked at, in this order:
+      project   [scratch]/tree/ws/.claude/agents  (1 file)
+      user      [scratch]/user/.claude/agents  (1 file)
+      user      [scratch]/user/.gemini/agents  (1 file)
+      crate tiny-sql 0.3.1  [scratch]/vendor/tiny-sql-0.3.1/agents  (1 file)
+      and 12 places where nothing is
     ");
 }
 
 #[test]
 fn explain_of_a_file_that_is_no_agent_says_what_is_wrong_with_it() {
     assert_snapshot!(shown(&full(), &["agent", "explain", "broken"]), @r"
+    broken
+      invalid   user      [scratch]/user/.gemini/agents/broken.md
+                there is no header between two `---` lines
+    looked at, in this order:
+      project   [scratch]/tree/ws/.claude/agents  (1 file)
+      user      [scratch]/user/.claude/agents  (1 file)
+      user      [scratch]/user/.gemini/agents  (1 file)
+      crate tiny-sql 0.3.1  [scratch]/vendor/tiny-sql-0.3.1/agents  (1 file)
+      and 12 places where nothing is
     ");
 }
 
 #[test]
 fn an_unknown_name_is_answered_in_the_words_of_the_seed() {
     let world = full();
-    for command in ["show", "explain"] {
-        assert_snapshot!(shown(&world, &["agent", command, "reviewr"]), @r#"
-        exit 2
-        ----- stderr
-        error: Unknown agent "reviewr". Available: reviewer, migrate, explore, plan, designer, task, quick_task, general-purpose
-        hint: did you mean `reviewer`?
-        "#);
-    }
+    let [shown, explained] =
+        ["show", "explain"].map(|command| shown(&world, &["agent", command, "reviewr"]));
+    assert_snapshot!(shown, @r#"
+    exit 2
+    ----- stderr
+    error: Unknown agent "reviewr". Available: reviewer, migrate, explore, plan, designer, task, quick_task, general-purpose
+    hint: did you mean `reviewer`?
+    "#);
+    assert_eq!(explained, shown);
 }
 
 #[test]
 fn show_prints_the_file_that_wins() {
     let world = full();
     assert_snapshot!(shown(&world, &["agent", "show", "reviewer"]), @r"
+    # [scratch]/tree/ws/.claude/agents/reviewer.md
+
+    ---
+    name: reviewer
+    description: Ours
+    ---
+    Do it.
     ");
     let document = json(&world, &["agent", "show", "explore"]);
     assert_eq!(document["source"], "bundled");
@@ -129,7 +174,7 @@ fn a_named_file_comes_first_and_must_be_right() {
     agent(&world, "mine/r.md", "reviewer", "Named");
     let file = world.sample.scratch().path("mine/r.md");
     let listed = shown(&world, &["agent", "list", "--agents", file.as_str()]);
-    assert!(listed.starts_with("reviewer         command line       Named\n"), "{listed}");
+    assert!(listed.starts_with("reviewer         command line          Named\n"), "{listed}");
     scratch::write(&file, "nothing");
     let refused = run(&world, &["agent", "list", "--agents", file.as_str()]);
     assert_eq!(refused.code, Some(2));
@@ -146,6 +191,12 @@ fn validate_checks_a_file_or_a_directory() {
     let dir = world.sample.scratch().path("check");
     assert_eq!(run(&world, &["agent", "validate", dir.as_str()]).code, Some(0));
     assert_snapshot!(shown(&world, &["agent", "validate", "--strict", dir.as_str()]), @r"
+    exit 1
+    ok     [scratch]/check/fine.md
+    wrong  [scratch]/check/sub/odd.md
+    error: unknown key `colour`
+     --> [scratch]/check/sub/odd.md
+    2 checked, 1 wrong
     ");
     let nothing = run(&world, &["agent", "validate", "/nowhere"]);
     assert_eq!(nothing.code, Some(2), "{nothing:?}");

@@ -331,7 +331,10 @@ fn whose(workspace: Option<&Workspace>, dir: &Utf8Path, sources: &Sources) -> Wh
 }
 
 pub(super) fn not_fetched(content: Content, what: &str) -> Finding {
-    let content = content.word();
-    Finding::warning(format!("the {content} of {what} have not been fetched"))
-        .hint("`cargo agents sync` fetches them")
+    let hint = match content {
+        Content::Skills => "`cargo agents sync` fetches them",
+        Content::Agents => "`cargo agents agent list` fetches them",
+    };
+    let message = format!("the {} of {what} have not been fetched", content.word());
+    Finding::warning(message).hint(hint)
 }

@@ -64,7 +64,8 @@ pub(super) fn run(found: &Found, output: &Output, name: &str) -> Result<ExitCode
         let place = candidate.file.as_ref().map_or("in the program", |it| it.as_str());
         let source = source_in_words(&candidate.source);
         output.line(format!("  {:8}  {source:8}  {place}", word(candidate.standing)))?;
-        if let Some(why) = found.why_not(candidate) {
+        if let (Standing::ShadowedBy(_), Some(why)) = (candidate.standing, found.why_not(candidate))
+        {
             output.line(format!("            {why}"))?;
         }
         for finding in &candidate.findings {

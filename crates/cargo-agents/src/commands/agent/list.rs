@@ -64,29 +64,24 @@ pub(super) fn run(found: &Found, output: &Output) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let candidates = &found.agents.candidates;
-    let shown: Vec<&Candidate> =
-        candidates.iter().filter(|it| it.standing == Standing::Wins).collect();
+    // Those that are shadowed are notes, and `explain` has them.
+    let shown = |wanted| candidates.iter().filter(move |it| it.standing == wanted);
+    let shown: Vec<&Candidate> = shown(Standing::Wins).chain(shown(Standing::Invalid)).collect();
     let sources: Vec<String> = shown.iter().map(|it| source_in_words(&it.source)).collect();
     let width = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
     let names = width(&mut shown.iter().map(|it| name_of(it).chars().count()));
     let places = width(&mut sources.iter().map(|it| it.chars().count()));
     let mut text = String::new();
     for (candidate, source) in shown.iter().zip(&sources) {
-        let description = candidate.definition.as_ref().map_or("", |it| &it.description);
+        let said = match (&candidate.definition, found.why_not(candidate)) {
+            (Some(definition), _) => definition.description.clone(),
+            (None, why) => format!("(no agent: {})", why.unwrap_or_default()),
+        };
+        let (name, said) = (name_of(candidate), one_line(&said, WIDTH));
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "{:names$}  {source:places$}  {}",
-            name_of(candidate),
-            one_line(description, WIDTH)
-        );
+        let _ = writeln!(text, "{name:names$}  {source:places$}  {said}");
     }
     output.text(text)?;
-    let invalid = candidates.iter().filter(|it| it.standing == Standing::Invalid).count();
-    if invalid > 0 {
-        let files = if invalid == 1 { "file is" } else { "files are" };
-        output.line(format!("{invalid} {files} no agent (see below)"))?;
-    }
     output.flush()?;
     output.findings(&found.findings);
     output.findings(&found.agents.all_findings());
