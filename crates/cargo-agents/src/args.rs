@@ -116,7 +116,8 @@ pub(crate) enum Command {
         command: AgentCommand,
     },
     /// See the workflow commands of your coding agents
-    Command {
+    #[command(name = "command")]
+    Workflow {
         #[command(subcommand)]
         command: WorkflowCommand,
     },

@@ -95,7 +95,7 @@ fn run(
         Some(Command::Config { command }) => commands::config::run(&settings, output, &command),
         Some(Command::Plugin { command }) => commands::plugin::run(&settings, output, command),
         Some(Command::Agent { command }) => commands::agent::run(&settings, output, &command),
-        Some(Command::Command { command }) => commands::workflow::run(&settings, output, &command),
+        Some(Command::Workflow { command }) => commands::workflow::run(&settings, output, &command),
         Some(Command::Hook { words }) => commands::hook::refuse(&words),
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),
         Some(Command::Tour { keep }) => commands::tour::run(&settings, output, keep),

@@ -166,6 +166,13 @@ fn check_inside(
         }
         skills.extend(found.into_iter().map(check_skill));
     }
+    for group in &manifest.agents {
+        let ContentSource::Path(path) = &group.source else { continue };
+        if !dir.join(path).is_dir() {
+            let message = format!("there is no directory `{path}` for agents");
+            findings.push(Finding::warning(message).at(Place::file(file)));
+        }
+    }
     (findings, skills)
 }
 

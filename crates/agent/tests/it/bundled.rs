@@ -3,6 +3,7 @@
 use agents_agent::{
     bundled,
     definition::{Effort, Spawns, Waiting},
+    tools::ToolPattern,
 };
 
 #[test]
@@ -15,7 +16,7 @@ fn all_of_them_parse_strictly() {
 fn the_table_of_the_seeds() {
     let rows = bundled::agents().iter().map(|it| {
         let tools = it.tools.allow.as_ref().map_or("all".to_owned(), |tools| {
-            tools.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(" ")
+            tools.iter().map(ToolPattern::as_str).collect::<Vec<_>>().join(" ")
         });
         let spawns = match &it.spawns {
             Spawns::None => "-".to_owned(),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::trees::Tree;
 
 impl Tree {
-    fn install(&self, list: &str, plugins: Value) {
+    fn install(&self, list: &str, plugins: &Value) {
         let document = json!({ "version": 2, "plugins": plugins });
         self.scratch
             .write(format!("home/{list}/plugins/installed_plugins.json"), document.to_string());
@@ -30,7 +30,7 @@ fn plugins_come_after_all_families_those_of_the_project_first() {
     tree.agent("home/.goose/agents/a.md", "a");
     tree.install(
         ".claude",
-        json!({
+        &json!({
             "one@m": [{ "scope": "user", "installPath": tree.plugin("p1", "a") }],
             "two@m": [{ "installPath": tree.plugin("p2", "b"), "version": "1" }],
             "three@m": [{ "scope": "project", "installPath": tree.plugin("p3", "b") }],
@@ -46,7 +46,7 @@ fn entries_that_do_not_count() {
     let tree = Tree::new();
     tree.install(
         ".claude",
-        json!({
+        &json!({
             "nomarket": [{ "installPath": tree.plugin("p1", "a") }],
             "nopath@m": [{ "scope": "user" }],
             "off@m": [{ "installPath": tree.plugin("p2", "b"), "enabled": false }],
@@ -69,7 +69,7 @@ fn a_project_entry_hides_the_users_with_the_same_id_and_a_later_list_replaces_an
     let tree = Tree::new();
     tree.install(
         ".claude",
-        json!({
+        &json!({
             "p@m": [
                 { "scope": "user", "installPath": tree.plugin("p1", "a") },
                 { "scope": "project", "installPath": tree.plugin("p2", "b"), "projectPath": tree.scratch.path("home/work/app") },
@@ -77,7 +77,7 @@ fn a_project_entry_hides_the_users_with_the_same_id_and_a_later_list_replaces_an
             "q@m": [{ "installPath": tree.plugin("q1", "c") }],
         }),
     );
-    tree.install(".omp", json!({ "q@m": [{ "installPath": tree.plugin("q2", "d") }] }));
+    tree.install(".omp", &json!({ "q@m": [{ "installPath": tree.plugin("q2", "d") }] }));
     assert_eq!(tree.shown(), ["b: p2/agents/b.md", "d: q2/agents/d.md"]);
 }
 
@@ -97,7 +97,7 @@ fn what_active_plugins_bring_comes_before_installed_ones_with_its_crate_as_sourc
     let mut tree = Tree::new();
     let dir = tree.scratch.path("registry/widget-1.2.0");
     tree.agent("registry/widget-1.2.0/agents/a.md", "a");
-    tree.install(".claude", json!({ "one@m": [{ "installPath": tree.plugin("p1", "a") }] }));
+    tree.install(".claude", &json!({ "one@m": [{ "installPath": tree.plugin("p1", "a") }] }));
     tree.search.plugins = vec![AgentDir {
         dir: dir.join("agents"),
         root: dir,
