@@ -8,6 +8,17 @@
 //! |---|---|
 //! | [`definition`] | the one definition |
 //! | [`tools`] | which tools an agent may use, and the tools' names in all hosts |
+//! | [`mod@parse`] | from the text of a file to a definition |
+//! | [`search`] | where agents may be, and in which order that counts |
+//! | [`finder`] | finding them, again and again for nothing when nothing changed |
+//! | [`agents`] | what was found: who wins each name, who lost it, what is wrong |
+//! | [`shelf`] | one directory of definitions |
+//! | [`trust`] | what a definition may say, by who put it there |
+//! | [`bundled`] | the agents that are in the program |
+//! | [`unpack`] | writing those as files |
+//! | [`validate`](mod@validate) | checking definitions before they are used |
+//! | [`select`](mod@select) | choosing one when nobody named one |
+//! | [`commands`] | the hosts' workflow commands |
 //!
 //! ```
 //! use agents_agent::tools::{Tools, ToolPattern};
@@ -17,7 +28,23 @@
 //! assert!(!tools.allows("write"));
 //! ```
 
+pub mod agents;
+pub mod bundled;
+pub mod commands;
 pub mod definition;
+pub mod finder;
+mod installed;
+mod order;
+pub mod parse;
+pub mod search;
+pub mod select;
+pub mod shelf;
 pub mod tools;
+pub mod trust;
+pub mod unpack;
+pub mod validate;
 
+pub use agents::{Agents, Candidate, Standing, UnknownAgent};
 pub use definition::{AgentDefinition, AgentName};
+pub use finder::{DiscoverError, Finder, Watch, discover};
+pub use search::Search;

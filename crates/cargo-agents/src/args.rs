@@ -138,6 +138,17 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PluginCommand,
     },
+    /// See, check and unpack agents, wherever they come from
+    Agent {
+        #[command(subcommand)]
+        command: AgentCommand,
+    },
+    /// See the workflow commands of your coding agents
+    #[command(name = "command")]
+    Workflow {
+        #[command(subcommand)]
+        command: WorkflowCommand,
+    },
     /// See what hooks do when a coding agent calls them
     // Hosts call it; among the commands for people it would only be in the way.
     #[command(hide = true)]
@@ -257,6 +268,76 @@ pub(crate) enum HookCommand {
     Called(Vec<String>),
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentCommand {
+    /// List all agents, and where each comes from
+    List {
+        #[command(flatten)]
+        named: NamedAgents,
+    },
+    /// Print the definition of an agent
+    Show {
+        /// The agent
+        agent: String,
+        #[command(flatten)]
+        named: NamedAgents,
+    },
+    /// Say which file a name means, which others it could have meant, and why
+    Explain {
+        /// The agent
+        agent: String,
+        #[command(flatten)]
+        named: NamedAgents,
+    },
+    /// Check a definition, or all definitions in a directory
+    Validate {
+        /// A file or a directory
+        path: Utf8PathBuf,
+        /// Take what is merely not understood for an error
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Write the agents of this program as files, to change them
+    Unpack(UnpackArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct NamedAgents {
+    /// A definition, or a directory of them, that comes before all others
+    #[arg(long, value_name = "PATH")]
+    pub(crate) agents: Vec<Utf8PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UnpackArgs {
+    /// Only these
+    #[arg(value_name = "AGENT")]
+    pub(crate) names: Vec<String>,
+    /// Into the workspace instead of your home
+    #[arg(long, conflicts_with = "dir")]
+    pub(crate) project: bool,
+    /// Into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<Utf8PathBuf>,
+    /// Replace files that are there already
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkflowCommand {
+    /// List all commands, and where each comes from
+    List,
+    /// Print what a command tells an agent
+    Show {
+        /// The command
+        command: String,
+        /// What would be typed after it
+        #[arg(trailing_var_arg = true)]
+        input: Vec<String>,
+    },
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct WantedCrate {
     /// The crate
@@ -324,10 +405,9 @@ pub(crate) enum CacheCommand {
 /// In which section of the help a built-in command stands; `None` keeps it out of sight.
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
-        "completions" | "config" | "diff" | "disable" | "host" | "init" | "plugin" | "search"
-        | "self-update" | "status" | "sync" | "tour" | "uninstall" | "use" => {
-            Some(Audience::Humans)
-        }
+        "agent" | "command" | "completions" | "config" | "diff" | "disable" | "host" | "init"
+        | "plugin" | "search" | "self-update" | "status" | "sync" | "tour" | "uninstall"
+        | "use" => Some(Audience::Humans),
         _ => None,
     }
 }

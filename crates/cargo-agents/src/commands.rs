@@ -1,5 +1,6 @@
 //! The built-in commands, one file each.
 
+pub(crate) mod agent;
 pub(crate) mod cache;
 pub(crate) mod completions;
 pub(crate) mod config;
@@ -21,3 +22,4 @@ pub(crate) mod tour;
 pub(crate) mod use_plugin;
 pub(crate) mod validate;
 mod wanted;
+pub(crate) mod workflow;

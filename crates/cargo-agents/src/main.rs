@@ -122,6 +122,8 @@ fn obey(
         Some(Command::Config { command }) => commands::config::run(settings, output, &command),
         Some(Command::Plugin { command }) => commands::plugin::run(settings, output, command),
         Some(Command::Hook { command }) => commands::hook::run(settings, output, command),
+        Some(Command::Agent { command }) => commands::agent::run(settings, output, &command),
+        Some(Command::Workflow { command }) => commands::workflow::run(settings, output, &command),
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),
         Some(Command::Tour { keep }) => commands::tour::run(settings, output, keep),
         Some(Command::CrateInfo(wanted)) => commands::crate_info::run(settings, output, &wanted),

@@ -6,6 +6,10 @@ use schemars::{JsonSchema, schema_for};
 
 use crate::{
     commands::{
+        agent::{
+            explain::AgentExplainDocument, list::AgentListDocument, show::AgentShowDocument,
+            unpack::AgentUnpackDocument, validate::AgentValidateDocument,
+        },
         cache::CacheDocument,
         config::{ConfigDocument, PathDocument},
         crate_info::CrateDocument,
@@ -23,6 +27,7 @@ use crate::{
         tour::TourDocument,
         use_plugin::UseDocument,
         validate::ValidateDocument,
+        workflow::{CommandListDocument, CommandShowDocument},
     },
     failure::FailureDocument,
     help::HelpDocument,
@@ -57,6 +62,13 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<SearchDocument>("search");
     check::<SelfUpdateDocument>("self-update");
     check::<TourDocument>("tour");
+    check::<AgentListDocument>("agent-list");
+    check::<AgentShowDocument>("agent-show");
+    check::<AgentExplainDocument>("agent-explain");
+    check::<AgentValidateDocument>("agent-validate");
+    check::<AgentUnpackDocument>("agent-unpack");
+    check::<CommandListDocument>("command-list");
+    check::<CommandShowDocument>("command-show");
     check::<FailureDocument>("error");
 }
 

@@ -12,7 +12,7 @@ use crate::{
     catalog::Registries,
     explain::describe,
     manifest::{
-        Hook, McpServer, McpTransport, PluginName, SkillSource, Subcommand, SubcommandName,
+        ContentSource, Hook, McpServer, McpTransport, PluginName, Subcommand, SubcommandName,
     },
     plugin::{Asking, Origin, Plugin},
     predicate::{Gate, Surroundings, evaluate::Asker},
@@ -204,8 +204,8 @@ impl Registries<'_> {
         for group in &manifest.skills {
             let plain = |name| Piece { kind: PieceKind::Skill, name, runs: None };
             match &group.source {
-                SkillSource::Nothing => {}
-                SkillSource::Path(path) => {
+                ContentSource::Nothing => {}
+                ContentSource::Path(path) => {
                     pieces.extend(
                         names_at(plugin, path, &set.catalog, workspace).into_iter().map(plain),
                     );

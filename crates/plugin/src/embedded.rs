@@ -8,8 +8,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     manifest::{
-        CrateSkills, DefaultSkills, MANIFEST_FILE, Manifest, Manner, PluginName, SkillEntry,
-        SkillGroup, SkillSource,
+        ContentGroup, ContentSource, CrateSkills, DefaultSkills, MANIFEST_FILE, Manifest, Manner,
+        PluginName, SkillEntry,
         parse::{Parsed, parse_crate_metadata, parse_manifest},
     },
     plugin::{Origin, Plugin},
@@ -100,9 +100,11 @@ fn default_groups(
     manifest: Option<&Manifest>,
     owner: Owner,
     inputs: &mut Inputs,
-) -> Vec<SkillGroup> {
-    let group =
-        |gate: Gate, path: &str| SkillGroup { gate, source: SkillSource::Path(path.to_owned()) };
+) -> Vec<ContentGroup> {
+    let group = |gate: Gate, path: &str| ContentGroup {
+        gate,
+        source: ContentSource::Path(path.to_owned()),
+    };
     let mut groups = Vec::new();
     match manifest.map(|manifest| (&manifest.crate_skills, manifest.default_skills)) {
         Some((CrateSkills::Listed(entries), _)) => {

@@ -6,7 +6,7 @@ use camino::Utf8Path;
 use crate::{
     active::{ActiveSet, Considered, Reason, State, here_for},
     catalog::Registries,
-    manifest::{Manifest, SkillSource},
+    manifest::{ContentSource, Manifest},
     plugin::Plugin,
     predicate::{Evaluation, Gate, Step, Surroundings, evaluate::Asker},
     probes::Acquire,
@@ -28,7 +28,7 @@ pub struct Explanation<'s> {
 /// One thing that a plugin contributes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Contribution {
-    /// What it is: `skills`, `subcommand`, `hook`, `mcp server` or `plugin`.
+    /// What it is: `skills`, `agents`, `subcommand`, `hook`, `mcp server` or `plugin`.
     pub kind: &'static str,
     /// Which one.
     pub name: String,
@@ -88,6 +88,8 @@ fn contributions(
     };
     let skills =
         manifest.skills.iter().map(|group| of("skills", describe(&group.source), &group.gate));
+    let agents =
+        manifest.agents.iter().map(|group| of("agents", describe(&group.source), &group.gate));
     let subcommands = manifest
         .subcommands
         .iter()
@@ -104,17 +106,19 @@ fn contributions(
         .chained
         .iter()
         .map(|chained| of("plugin", chained.name.to_string(), &chained.gate));
-    skills.chain(subcommands).chain(hooks).chain(servers).chain(chained).collect()
+    skills.chain(agents).chain(subcommands).chain(hooks).chain(servers).chain(chained).collect()
 }
 
-/// Where a group's skills are, in a few words.
+/// Where the content of a group is, in a few words.
 #[must_use]
-pub fn describe(source: &SkillSource) -> String {
+pub fn describe(source: &ContentSource) -> String {
     match source {
-        SkillSource::Nothing => "nowhere".to_owned(),
-        SkillSource::Path(path) => format!("in {path}"),
-        SkillSource::Git(url) => format!("from {url}"),
-        SkillSource::Crate { path: None } => "from the crates themselves".to_owned(),
-        SkillSource::Crate { path: Some(path) } => format!("from {path} in the crates themselves"),
+        ContentSource::Nothing => "nowhere".to_owned(),
+        ContentSource::Path(path) => format!("in {path}"),
+        ContentSource::Git(url) => format!("from {url}"),
+        ContentSource::Crate { path: None } => "from the crates themselves".to_owned(),
+        ContentSource::Crate { path: Some(path) } => {
+            format!("from {path} in the crates themselves")
+        }
     }
 }

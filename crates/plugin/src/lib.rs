@@ -1,6 +1,6 @@
 //! Plugins: manifests, predicates, registries and the active set.
 //!
-//! A *plugin* is a manifest with its contributions (skills, hooks, MCP servers, subcommands). A *registry* is
+//! A *plugin* is a manifest with its contributions (skills, agents, hooks, MCP servers, subcommands). A *registry* is
 //! a place plugins come from. A *predicate* is the gate that says whether a contribution applies here. The
 //! *active set* is what is left of all plugins when every gate has been asked, with the reason for each decision.
 //!
@@ -16,6 +16,7 @@
 //! | [`active`], [`explain`] | decisions and their reasons |
 //! | [`consent`] | what waits for the user's word, and what it would bring |
 //! | [`skills`] | the skills of the active set, on disk |
+//! | [`agents`] | where the agents of the active set are |
 //! | [`hooks`] | the hooks of the active set, and how long they stay the same |
 //! | [`validate`](mod@validate) | checking manifests before they are published |
 //!
@@ -45,3 +46,5 @@ pub mod scan;
 pub mod skill;
 pub mod skills;
 pub mod validate;
+
+pub use skills::agents;

@@ -6,11 +6,11 @@
 mod contributions;
 mod crate_metadata;
 mod gates;
+mod groups;
 mod hooks;
 mod installations;
 mod merge;
 pub mod parse;
-mod skill_groups;
 mod subcommands;
 
 use std::{collections::BTreeMap, fmt};
@@ -46,7 +46,9 @@ pub struct Manifest {
     /// What hosts run at certain moments.
     pub hooks: Vec<Hook>,
     /// Where its skills are.
-    pub skills: Vec<SkillGroup>,
+    pub skills: Vec<ContentGroup>,
+    /// Where its agents are.
+    pub agents: Vec<ContentGroup>,
     /// Its MCP servers.
     pub mcp_servers: Vec<McpServer>,
     /// The `cargo agents <name>` commands that it adds.
@@ -97,18 +99,45 @@ pub enum Audience {
     Agents,
 }
 
-/// A group of skills.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SkillGroup {
-    /// When it applies, besides the plugin's own gate.
-    pub gate: Gate,
-    /// Where the skills are.
-    pub source: SkillSource,
+/// What a group holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContentKind {
+    /// Skills.
+    Skills,
+    /// Agents.
+    Agents,
 }
 
-/// Where skills are.
+impl ContentKind {
+    /// As manifests write it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Skills => "skills",
+            Self::Agents => "agents",
+        }
+    }
+
+    fn one(self) -> &'static str {
+        match self {
+            Self::Skills => "a skill",
+            Self::Agents => "an agent",
+        }
+    }
+}
+
+/// A group of skills, or of agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SkillSource {
+pub struct ContentGroup {
+    /// When it applies, besides the plugin's own gate.
+    pub gate: Gate,
+    /// Where they are.
+    pub source: ContentSource,
+}
+
+/// Where skills or agents are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ContentSource {
     /// Nowhere: the group only exists.
     Nothing,
     /// A directory, relative to the manifest's.
@@ -297,7 +326,7 @@ impl Manifest {
     /// Every gate in it.
     pub fn gates(&self) -> impl Iterator<Item = &Gate> {
         std::iter::once(&self.gate)
-            .chain(self.skills.iter().map(|group| &group.gate))
+            .chain(self.skills.iter().chain(&self.agents).map(|group| &group.gate))
             .chain(self.hooks.iter().map(|hook| &hook.gate))
             .chain(self.mcp_servers.iter().map(|server| &server.gate))
             .chain(self.subcommands.values().map(|subcommand| &subcommand.gate))

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     manifest::{
-        MANIFEST_FILE, MAX_NAME, Manifest, Manner, PluginName, SkillGroup, SkillSource,
+        ContentGroup, ContentSource, MANIFEST_FILE, MAX_NAME, Manifest, Manner, PluginName,
         parse::{Parsed, check_size, parse_manifest},
     },
     plugin::{Origin, Plugin},
@@ -88,7 +88,8 @@ pub fn parse_entry(file: &Utf8Path, text: &str) -> Parsed {
             return None;
         };
         // The skill's gate becomes the plugin's, so that what is not active is not even looked at.
-        let group = SkillGroup { gate: Gate::open(), source: SkillSource::Path(".".to_owned()) };
+        let group =
+            ContentGroup { gate: Gate::open(), source: ContentSource::Path(".".to_owned()) };
         Some(Manifest { name, gate: header.gate, skills: vec![group], ..Manifest::default() })
     });
     Parsed { manifest, findings }

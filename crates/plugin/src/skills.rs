@@ -16,6 +16,7 @@
 //! of the tree that a skill comes from (`within`). Loading never fails; what is wrong is a finding, what does
 //! not apply is [`Skipped`].
 
+pub mod agents;
 mod area;
 mod crates;
 mod discover;
@@ -42,7 +43,7 @@ use self::{gather::Gather, inventory::Inventories, sources::Locator};
 use crate::{
     active::ActiveSet,
     catalog::{Catalog, Registries},
-    manifest::PluginName,
+    manifest::{ContentKind, PluginName},
     plugin::{Origin, Plugin},
     predicate::{Gate, Matched, Surroundings, evaluate::Asker},
     probes::Acquire,
@@ -96,18 +97,18 @@ pub struct Skills {
     pub findings: Vec<Finding>,
 }
 
-/// Something that brings no skill here.
+/// Something that brings nothing here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// The plugin that it belongs to.
     pub plugin: PluginName,
     /// What it is, in a few words.
     pub what: String,
-    /// Why it brings none.
+    /// Why it brings nothing.
     pub why: Why,
 }
 
-/// Why something brings no skill.
+/// Why something brings nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
     /// The gate of its group does not hold.
@@ -122,6 +123,8 @@ pub enum Why {
     OptedOut,
     /// There is no skill where skills would be.
     NoSkills,
+    /// There is no directory where agents would be.
+    NoAgents,
     /// `[plugins] disable` names the crate.
     Disabled,
     /// `agents-syncing` is off, and it is in `.agents/skills`.
@@ -165,6 +168,7 @@ impl fmt::Display for Why {
             Self::NotFetched => "it has not been fetched",
             Self::OptedOut => "the crate says that it has no skills",
             Self::NoSkills => "there are no skills in it",
+            Self::NoAgents => "there are no agents in it",
             Self::Disabled => "`[plugins] disable` names it",
             Self::SyncingOff => "`agents-syncing` is off",
         })
@@ -179,7 +183,8 @@ pub(crate) fn names_at(
     workspace: Option<&Workspace>,
 ) -> Vec<String> {
     let reals = &mut area::Reals::default();
-    let Ok(area) = area::of_path(plugin, path, catalog, workspace, reals) else {
+    let Ok(area) = area::of_path(plugin, path, catalog, workspace, reals, ContentKind::Skills)
+    else {
         return Vec::new();
     };
     let found = discover::discover(&area, &mut Vec::new(), &mut Watch::new());
@@ -206,7 +211,8 @@ impl Registries<'_> {
         let locator = Locator::new(*self, workspace, cwd, fetch);
         let dir = workspace.map_or(cwd, |workspace| &workspace.root);
         let inventories = Inventories::load(&self.dirs.cache, dir);
-        Gather::new(*self, set, workspace, fetch, locator, inventories, here).gather()
+        let what = ContentKind::Skills;
+        Gather::new(*self, set, workspace, fetch, locator, inventories, here, what).gather()
     }
 }
 

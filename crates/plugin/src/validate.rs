@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::{
     embedded::{self, Owner},
     manifest::{
-        MANIFEST_FILE, Manifest, Manner, SkillSource,
+        ContentSource, MANIFEST_FILE, Manifest, Manner,
         parse::{Parsed, parse_crate_metadata, parse_manifest},
     },
     plugin::{Origin, Plugin, Waking},
@@ -157,7 +157,7 @@ fn check_inside(
     }
     let mut skills = Vec::new();
     for group in &manifest.skills {
-        let SkillSource::Path(path) = &group.source else { continue };
+        let ContentSource::Path(path) = &group.source else { continue };
         // Without the `.` of `source.path = "."`.
         let found = skills_below(&dir.join(path).components().collect::<Utf8PathBuf>());
         if found.is_empty() {
@@ -165,6 +165,13 @@ fn check_inside(
             findings.push(Finding::warning(message).at(Place::file(file)));
         }
         skills.extend(found.into_iter().map(check_skill));
+    }
+    for group in &manifest.agents {
+        let ContentSource::Path(path) = &group.source else { continue };
+        if !dir.join(path).is_dir() {
+            let message = format!("there is no directory `{path}` for agents");
+            findings.push(Finding::warning(message).at(Place::file(file)));
+        }
     }
     (findings, skills)
 }

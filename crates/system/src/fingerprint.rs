@@ -53,6 +53,8 @@ enum Seen {
     File(Stamp, Digest),
     /// The names in a directory.
     Directory(Stamp, Digest),
+    /// Something that was not read, and how it looked then.
+    Refused(Stamp),
 }
 
 /// The files that an answer was computed from. See the [module](self).
@@ -110,6 +112,25 @@ impl Inputs {
         };
         self.note(path.to_owned(), seen);
         Ok(bytes)
+    }
+
+    /// The bytes of a regular file of at most `max` bytes, or `None` if there is none. What is larger, is no file or may not be
+    /// read is an error, and the answer depends on it all the same: it may be mended.
+    pub fn read_at_most(&mut self, path: &Utf8Path, max: u64) -> io::Result<Option<Vec<u8>>> {
+        match look_at_small_file(path, max) {
+            Ok(Some((stamp, bytes))) => {
+                self.note(path.to_owned(), Seen::File(stamp, digest(&bytes)));
+                Ok(Some(bytes))
+            }
+            Ok(None) => {
+                self.note(path.to_owned(), Seen::Absent);
+                Ok(None)
+            }
+            Err(error) => {
+                self.note(path.to_owned(), stamp_of(path).map_or(Seen::Absent, Seen::Refused));
+                Err(error)
+            }
+        }
     }
 
     /// The sorted names in a directory, or `None` if there is no such directory. Names that are not
@@ -177,7 +198,7 @@ impl Fingerprint {
                     matches!(look_at_directory(path), Ok(Some((now, found)))
                         if now == *stamp && digest_names(&found) == *names)
                 }
-                Seen::File(stamp, _) | Seen::Directory(stamp, _) => {
+                Seen::File(stamp, _) | Seen::Directory(stamp, _) | Seen::Refused(stamp) => {
                     stamp_of(path).as_ref() == Some(stamp)
                 }
             };
@@ -217,7 +238,8 @@ impl Fingerprint {
                     }
                     _ => return None,
                 },
-                Seen::Absent | Seen::Present => return None,
+                // What was not read cannot be compared.
+                Seen::Absent | Seen::Present | Seen::Refused(_) => return None,
             };
             seen.push((path.clone(), now));
         }
@@ -229,7 +251,7 @@ impl Fingerprint {
     pub fn is_settled(&self) -> bool {
         let young_since = self.taken.saturating_sub(nanos(YOUNG));
         self.seen.iter().all(|(_, seen)| match seen {
-            Seen::Absent | Seen::Present => true,
+            Seen::Absent | Seen::Present | Seen::Refused(_) => true,
             Seen::File(stamp, _) | Seen::Directory(stamp, _) => stamp.modified < young_since,
         })
     }
@@ -271,12 +293,17 @@ impl Fingerprint {
             Seen::Present => (path, 1, Digest::default()),
             Seen::File(_, content) => (path, 2, *content),
             Seen::Directory(_, names) => (path, 3, *names),
+            Seen::Refused(_) => (path, 4, Digest::default()),
         });
         digest(&postcard::to_allocvec(&contents.collect::<Vec<_>>()).unwrap_or_default())
     }
 }
 
 fn look_at_file(path: &Utf8Path) -> io::Result<Option<(Stamp, Vec<u8>)>> {
+    look_at_small_file(path, MAX_FILE)
+}
+
+fn look_at_small_file(path: &Utf8Path, max: u64) -> io::Result<Option<(Stamp, Vec<u8>)>> {
     use std::io::Read as _;
     let refuse =
         |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, format!("`{path}` is {what}")));
@@ -289,11 +316,14 @@ fn look_at_file(path: &Utf8Path) -> io::Result<Option<(Stamp, Vec<u8>)>> {
     }
     let file = fs_err::File::open(path)?;
     let metadata = file.metadata()?;
-    if metadata.len() > MAX_FILE {
-        return refuse(&format!("larger than {} MiB", MAX_FILE / 1024 / 1024));
+    if metadata.len() > max {
+        return refuse(&match max / 1024 {
+            kib if kib >= 1024 => format!("larger than {} MiB", kib / 1024),
+            kib => format!("larger than {kib} KiB"),
+        });
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-    file.take(MAX_FILE).read_to_end(&mut bytes)?;
+    file.take(max).read_to_end(&mut bytes)?;
     Ok(Some((stamp(&metadata), bytes)))
 }
 

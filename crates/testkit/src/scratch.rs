@@ -26,6 +26,16 @@ impl Scratch {
         Self { root, _dir: dir }
     }
 
+    /// The same in memory where the system has a place for that, for tests that write tens of thousands of files.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        let mut builder = tempfile::Builder::new();
+        let in_memory = builder.prefix("agents-test-").tempdir_in("/dev/shm");
+        let Ok(dir) = in_memory else { return Self::new() };
+        let root = Utf8PathBuf::from_path_buf(dir.path().canonicalize().unwrap()).unwrap();
+        Self { root, _dir: dir }
+    }
+
     /// The directory itself.
     #[must_use]
     pub fn root(&self) -> &Utf8Path {

@@ -52,7 +52,7 @@ struct StepView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ContributionView {
-    /// `skills`, `subcommand`, `hook`, `mcp server` or `plugin`
+    /// `skills`, `agents`, `subcommand`, `hook`, `mcp server` or `plugin`
     kind: &'static str,
     name: String,
     active: bool,
@@ -120,8 +120,8 @@ fn count(contributions: &[&Contribution]) -> String {
         }
     }
     let words = kinds.into_iter().map(|(kind, number)| match (kind, number) {
-        ("skills", 1) => "1 group of skills".to_owned(),
-        ("skills", number) => format!("{number} groups of skills"),
+        ("skills" | "agents", 1) => format!("1 group of {kind}"),
+        ("skills" | "agents", number) => format!("{number} groups of {kind}"),
         (kind, 1) => format!("1 {kind}"),
         (kind, number) => format!("{number} {kind}s"),
     });

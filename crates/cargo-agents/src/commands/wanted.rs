@@ -63,6 +63,14 @@ pub(super) fn roots<'a>(home: &'a Utf8Path, workspace: Option<&'a Utf8Path>) -> 
     Roots { home, workspace, env: &env::named_by_host }
 }
 
+/// Whether what plugins bring may be fetched.
+pub(super) fn fetch(settings: &Settings) -> Fetch {
+    match settings.cargo.network() {
+        Network::Allowed => Fetch::IfMissing,
+        Network::Offline => Fetch::Never,
+    }
+}
+
 /// What the hosts of a workspace should have.
 #[derive(Default)]
 pub(super) struct Wanted {

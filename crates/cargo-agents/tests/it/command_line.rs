@@ -62,6 +62,8 @@ fn the_help_of_an_empty_home_reads_like_this() {
     Usage: cargo agents [OPTIONS] [COMMAND]
 
     Commands for humans:
+      agent        See, check and unpack agents, wherever they come from
+      command      See the workflow commands of your coding agents
       completions  Print a completion script for a shell
       config       See the settings that count, and where they come from
       diff         Show what `sync` would change, line by line

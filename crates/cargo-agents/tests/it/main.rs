@@ -11,6 +11,7 @@
 mod auto_sync;
 mod world;
 
+mod agents;
 #[cfg(target_os = "linux")]
 mod choices;
 mod command_line;

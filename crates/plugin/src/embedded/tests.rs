@@ -28,7 +28,7 @@ fn cargo_toml(metadata: &str) -> String {
 
 fn paths(manifest: &Manifest) -> Vec<(String, String)> {
     let groups = manifest.skills.iter().map(|group| match &group.source {
-        SkillSource::Path(path) => (path.clone(), group.gate.to_string()),
+        ContentSource::Path(path) => (path.clone(), group.gate.to_string()),
         other => (format!("{other:?}"), String::new()),
     });
     groups.collect()

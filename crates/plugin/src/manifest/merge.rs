@@ -13,6 +13,7 @@ impl Manifest {
         self.installations.extend(upper.installations);
         self.hooks.extend(upper.hooks);
         self.skills.extend(upper.skills);
+        self.agents.extend(upper.agents);
         self.mcp_servers.extend(upper.mcp_servers);
         self.subcommands.extend(upper.subcommands);
         self.predicates.extend(upper.predicates);

@@ -7,8 +7,8 @@ use agents_system::{
 use camino::Utf8Path;
 
 use super::{
-    CrateSkills, DefaultSkills, MAX_NAME, Manifest, PluginName, contributions, crate_metadata,
-    gates, hooks, installations::Book, skill_groups, subcommands,
+    ContentKind, CrateSkills, DefaultSkills, MAX_NAME, Manifest, PluginName, contributions,
+    crate_metadata, gates, groups, hooks, installations::Book, subcommands,
 };
 
 const MAX_MANIFEST: usize = 1024 * 1024;
@@ -119,8 +119,9 @@ fn decode(root: &Table<'_>, manner: Manner, default_name: Option<&str>) -> Optio
         if manner == Manner::Embedded && crate_metadata::is_older_list(root) {
             (Vec::new(), crate_metadata::decode(root))
         } else {
-            (skill_groups::decode(root, &gate), CrateSkills::Unsaid)
+            (groups::decode(root, ContentKind::Skills, &gate), CrateSkills::Unsaid)
         };
+    let agents = groups::decode(root, ContentKind::Agents, &gate);
     let unchecked = hooks::decode(root, &mut book);
     let mcp_servers = contributions::decode_mcp_servers(root);
     let subcommands = subcommands::decode(root, &mut book, manner);
@@ -135,6 +136,7 @@ fn decode(root: &Table<'_>, manner: Manner, default_name: Option<&str>) -> Optio
         installations: book.finish(),
         hooks,
         skills,
+        agents,
         mcp_servers,
         subcommands,
         predicates,

@@ -1,13 +1,13 @@
 mod broken;
 mod chained;
 mod gates;
+mod groups;
 mod hooks;
 mod inline;
 mod installations;
 mod mcp_servers;
 mod overlay;
 mod properties;
-mod skill_groups;
 mod subcommands;
 
 use agents_install::InstallationName;
@@ -182,7 +182,7 @@ fn crate_metadata_is_the_same_schema() {
     let manifest = parsed.manifest.unwrap();
     assert_eq!(manifest.name.as_str(), "c");
     assert_eq!(manifest.gate.to_string(), "depends-on(serde)");
-    assert_eq!(manifest.skills[0].source, SkillSource::Path("guides".to_owned()));
+    assert_eq!(manifest.skills[0].source, ContentSource::Path("guides".to_owned()));
 }
 
 #[test]

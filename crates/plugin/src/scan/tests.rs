@@ -56,7 +56,7 @@ fn a_bare_skill_hoists_its_gate_and_is_one_group_at_its_own_place() {
     let [gated, gateless] = found.plugins.as_slice() else { panic!("{found:?}") };
     assert_eq!(gated.gate.to_string(), "depends-on(serde)");
     assert_eq!(gated.waking, Waking::ByItself);
-    let group = SkillGroup { gate: Gate::open(), source: SkillSource::Path(".".to_owned()) };
+    let group = ContentGroup { gate: Gate::open(), source: ContentSource::Path(".".to_owned()) };
     assert_eq!(gated.manifest().unwrap().skills, [group]);
     assert_eq!(gateless.waking, Waking::WhenUsed);
 }

@@ -15,6 +15,7 @@ use super::{Fetch, SkillOrigin, crates::not_fetched, within::Within};
 use crate::{
     catalog::{Catalog, Registries, RegistryState},
     config::RegistryPlace,
+    manifest::ContentKind,
     plugin::{Origin, Plugin},
 };
 
@@ -70,9 +71,11 @@ pub(super) fn of_path(
     catalog: &Catalog,
     workspace: Option<&Workspace>,
     reals: &mut Reals,
+    what: ContentKind,
 ) -> Result<Area, Box<Finding>> {
     let at = |finding: Finding| Box::new(finding.at(Place::file(&plugin.file)));
-    let missing = || at(Finding::warning(format!("there is no directory `{path}` for skills")));
+    let what = what.word();
+    let missing = || at(Finding::warning(format!("there is no directory `{path}` for {what}")));
     let Some(ground) = Ground::of(plugin, catalog, workspace, reals) else { return Err(missing()) };
     let wanted = plugin.dir().join(path);
     let real = match wanted.canonicalize_utf8() {
@@ -96,8 +99,9 @@ pub(super) fn of_path(
             return Ok(Area { within: Within::at(root), dir: real, whose: ground.whose });
         }
     }
-    let message = format!("`{path}` leads out of `{}`; its skills are left out", ground.root);
-    Err(at(Finding::warning(message).hint("keep the skills beside the manifest that names them")))
+    let message = format!("`{path}` leads out of `{}`; its {what} are left out", ground.root);
+    let hint = format!("keep the {what} beside the manifest that names them");
+    Err(at(Finding::warning(message).hint(hint)))
 }
 
 /// The real paths of directories, each found out once: all plugins of a registry share its root.
@@ -195,6 +199,7 @@ pub(super) fn of_git(
     plugin: &Plugin,
     registries: Registries<'_>,
     fetch: Fetch,
+    what: ContentKind,
 ) -> Result<Fetched, Box<Finding>> {
     let at = |finding: Finding| Box::new(finding.at(Place::file(&plugin.file)));
     let address = GitAddress::parse(url).map_err(|error| {
@@ -203,10 +208,14 @@ pub(super) fn of_git(
     let checkout = match registries.checkouts.current(&address) {
         Some(checkout) => checkout,
         None if fetch == Fetch::Never => {
-            return Ok(Fetched { area: None, findings: vec![not_fetched(&format!("{address}"))] });
+            return Ok(Fetched {
+                area: None,
+                findings: vec![not_fetched(what, &format!("{address}"))],
+            });
         }
         None => registries.checkouts.checkout(&address, Update::None).map_err(|error| {
-            let message = format!("the skills of {address} could not be fetched: {error}");
+            let what = what.word();
+            let message = format!("the {what} of {address} could not be fetched: {error}");
             at(Finding { hint: error.hint(), ..Finding::warning(message) })
         })?,
     };

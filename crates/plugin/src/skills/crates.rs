@@ -25,7 +25,7 @@ use super::{
 use crate::{
     config::Enablement,
     manifest::{
-        CrateSkills, DefaultSkills, MANIFEST_FILE, Manifest, Manner, SkillEntry,
+        ContentKind, CrateSkills, DefaultSkills, MANIFEST_FILE, Manifest, Manner, SkillEntry,
         parse::{Parsed, parse_crate_metadata, parse_manifest},
     },
 };
@@ -49,6 +49,7 @@ pub(super) struct Redirects<'a, 'l> {
     pub(super) locator: &'l mut Locator<'a>,
     pub(super) workspace: Option<&'a Workspace>,
     pub(super) enablement: &'a Enablement,
+    what: ContentKind,
     /// The crates on the way here, and how each was asked for.
     trail: Vec<Asked>,
     /// Everything that has been asked for.
@@ -71,9 +72,10 @@ impl<'a, 'l> Redirects<'a, 'l> {
         locator: &'l mut Locator<'a>,
         workspace: Option<&'a Workspace>,
         enablement: &'a Enablement,
+        what: ContentKind,
     ) -> Self {
         let (trail, asked, seen) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-        Self { locator, workspace, enablement, trail, asked, seen, led: Led::default() }
+        Self { locator, workspace, enablement, what, trail, asked, seen, led: Led::default() }
     }
 
     /// The skills of exactly this version of a crate; `inside` overrides what the crate says about their place.
@@ -142,7 +144,7 @@ impl<'a, 'l> Redirects<'a, 'l> {
             Ok(sources) => sources,
             Err(NoSources::Failed(finding)) => return self.led.findings.push(*finding),
             Err(NoSources::NotFetched) => {
-                self.led.findings.push(not_fetched(&format!("crate `{name}`")));
+                self.led.findings.push(not_fetched(self.what, &format!("crate `{name}`")));
                 return self.led.skipped.push((format!("crate {name}"), Why::NotFetched));
             }
         };
@@ -216,6 +218,7 @@ impl<'a, 'l> Redirects<'a, 'l> {
 
     fn add(&mut self, within: &Within, sources: &Sources, path: &str, missing: Missing) {
         let what = format!("crate {} {}", sources.name, sources.version);
+        let content = self.what.word();
         let place = |finding: Finding| finding.at(Place::file(sources.dir.join("Cargo.toml")));
         match within.enter(&sources.dir.join(path)) {
             Ok(dir) => {
@@ -224,13 +227,17 @@ impl<'a, 'l> Redirects<'a, 'l> {
             }
             Err(Closed::Missing) => {
                 if missing == Missing::IsReported {
-                    let message = format!("{what} has no directory `{path}` for skills");
+                    let message = format!("{what} has no directory `{path}` for {content}");
                     self.led.findings.push(place(Finding::warning(message)));
                 }
-                self.led.skipped.push((what, Why::NoSkills));
+                let none = match self.what {
+                    ContentKind::Skills => Why::NoSkills,
+                    ContentKind::Agents => Why::NoAgents,
+                };
+                self.led.skipped.push((what, none));
             }
             Err(Closed::Outside) => {
-                let message = format!("`{path}` leads out of {what}; its skills are left out");
+                let message = format!("`{path}` leads out of {what}; its {content} are left out");
                 self.led.findings.push(place(Finding::warning(message)));
             }
             Err(Closed::Unreadable(error)) => {
@@ -323,7 +330,11 @@ fn whose(workspace: Option<&Workspace>, dir: &Utf8Path, sources: &Sources) -> Wh
     }
 }
 
-pub(super) fn not_fetched(what: &str) -> Finding {
-    Finding::warning(format!("the skills of {what} have not been fetched"))
-        .hint("`cargo agents sync` fetches them")
+pub(super) fn not_fetched(content: ContentKind, what: &str) -> Finding {
+    let hint = match content {
+        ContentKind::Skills => "`cargo agents sync` fetches them",
+        ContentKind::Agents => "`cargo agents agent list` fetches them",
+    };
+    let message = format!("the {} of {what} have not been fetched", content.word());
+    Finding::warning(message).hint(hint)
 }

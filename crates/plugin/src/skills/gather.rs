@@ -19,7 +19,7 @@ use crate::{
     config::AgentsSyncing,
     embedded::AGENTS_SKILLS_DIR,
     explain::describe,
-    manifest::{CrateSkills, SkillGroup, SkillSource},
+    manifest::{ContentGroup, ContentKind, ContentSource, CrateSkills},
     plugin::{Origin, Plugin},
     predicate::{Gate, Surroundings, evaluate::union_matched_crates},
 };
@@ -33,15 +33,17 @@ pub(super) struct Gather<'a> {
     inventories: Inventories,
     reals: Reals,
     here: Surroundings<'a>,
-    all: Skills,
+    /// What is gathered.
+    what: ContentKind,
+    pub(super) all: Skills,
 }
 
-/// On whose behalf skills are loaded.
+/// On whose behalf something is loaded.
 #[derive(Clone, Copy)]
-struct Behalf<'a> {
-    plugin: &'a Plugin,
-    group: &'a Gate,
-    here: Surroundings<'a>,
+pub(super) struct Behalf<'a> {
+    pub(super) plugin: &'a Plugin,
+    pub(super) group: &'a Gate,
+    pub(super) here: Surroundings<'a>,
 }
 
 impl<'a> Gather<'a> {
@@ -53,9 +55,10 @@ impl<'a> Gather<'a> {
         locator: Locator<'a>,
         inventories: Inventories,
         here: Surroundings<'a>,
+        what: ContentKind,
     ) -> Self {
         let (reals, all) = (Reals::default(), Skills::default());
-        Self { registries, set, workspace, fetch, locator, inventories, reals, here, all }
+        Self { registries, set, workspace, fetch, locator, inventories, reals, here, what, all }
     }
 
     pub(super) fn gather(mut self) -> Skills {
@@ -69,7 +72,10 @@ impl<'a> Gather<'a> {
             Err(finding) => return self.all.findings.push(*finding),
         };
         for group in &manifest.skills {
-            self.group(plugin, group);
+            let behalf = self.behalf(plugin, &group.gate);
+            for area in self.areas(group, behalf) {
+                self.area(&area, behalf);
+            }
         }
         // The paths among them are groups already.
         if let CrateSkills::Listed(entries) = &manifest.crate_skills {
@@ -78,9 +84,12 @@ impl<'a> Gather<'a> {
                 Origin::Member(name) => (CrateName::new(name), self.version_of(plugin)),
                 Origin::BuiltIn | Origin::Registry(_) => return,
             };
-            let here = here_for(self.here, plugin);
+            let gate = Gate::open();
+            let behalf = self.behalf(plugin, &gate);
             let led = self.redirects().follow_entries(&name, version, entries);
-            self.take(led, Behalf { plugin, group: &Gate::open(), here });
+            for area in self.take(led, behalf) {
+                self.area(&area, behalf);
+            }
         }
     }
 
@@ -90,80 +99,99 @@ impl<'a> Gather<'a> {
         members.find(|member| member.dir == plugin.dir()).map(|member| &member.version)
     }
 
-    fn group(&mut self, plugin: &Plugin, group: &SkillGroup) {
-        let here = here_for(self.here, plugin);
-        let behalf = Behalf { plugin, group: &group.gate, here };
+    pub(super) fn set(&self) -> &'a ActiveSet {
+        self.set
+    }
+
+    pub(super) fn behalf<'b>(&self, plugin: &'b Plugin, group: &'b Gate) -> Behalf<'b>
+    where
+        'a: 'b,
+    {
+        Behalf { plugin, group, here: here_for(self.here, plugin) }
+    }
+
+    /// The directories of a group, if its gate holds.
+    pub(super) fn areas(&mut self, group: &ContentGroup, behalf: Behalf<'_>) -> Vec<Area> {
+        let Behalf { plugin, here, .. } = behalf;
         if !group.gate.holds(here) {
-            return self.skip(plugin, describe(&group.source), Why::GroupGate);
+            self.skip(plugin, describe(&group.source), Why::GroupGate);
+            return Vec::new();
         }
         if self.registries.config.agents_syncing == AgentsSyncing::Off
             && is_agents_own(plugin, group)
         {
-            return self.skip(plugin, describe(&group.source), Why::SyncingOff);
+            self.skip(plugin, describe(&group.source), Why::SyncingOff);
+            return Vec::new();
         }
         match &group.source {
-            SkillSource::Nothing => {}
-            SkillSource::Path(path) => {
-                match area::of_path(
-                    plugin,
-                    path,
-                    &self.set.catalog,
-                    self.workspace,
-                    &mut self.reals,
-                ) {
-                    Ok(area) => self.area(&area, behalf),
-                    Err(finding) => self.all.findings.push(*finding),
+            ContentSource::Nothing => Vec::new(),
+            ContentSource::Path(path) => {
+                let catalog = &self.set.catalog;
+                let reals = &mut self.reals;
+                match area::of_path(plugin, path, catalog, self.workspace, reals, self.what) {
+                    Ok(area) => vec![area],
+                    Err(finding) => self.none(*finding),
                 }
             }
-            SkillSource::Git(url) => match area::of_git(url, plugin, self.registries, self.fetch) {
-                Ok(fetched) => {
-                    self.all.findings.extend(fetched.findings);
-                    match fetched.area {
-                        Some(area) => self.area(&area, behalf),
-                        None => self.skip(plugin, describe(&group.source), Why::NotFetched),
+            ContentSource::Git(url) => {
+                match area::of_git(url, plugin, self.registries, self.fetch, self.what) {
+                    Ok(fetched) => {
+                        self.all.findings.extend(fetched.findings);
+                        if fetched.area.is_none() {
+                            self.skip(plugin, describe(&group.source), Why::NotFetched);
+                        }
+                        fetched.area.into_iter().collect()
                     }
+                    Err(finding) => self.none(*finding),
                 }
-                Err(finding) => self.all.findings.push(*finding),
-            },
-            SkillSource::Crate { path } => {
-                self.crates(plugin, path.as_deref(), behalf);
             }
+            ContentSource::Crate { path } => match (self.what, path.as_deref()) {
+                // Only for skills can a crate redirect to another place.
+                (ContentKind::Agents, None) => self.crates(plugin, Some(AGENTS_DIR), behalf),
+                (_, inside) => self.crates(plugin, inside, behalf),
+            },
         }
     }
 
-    fn crates(&mut self, plugin: &Plugin, inside: Option<&str>, behalf: Behalf<'_>) {
+    fn none(&mut self, finding: Finding) -> Vec<Area> {
+        self.all.findings.push(finding);
+        Vec::new()
+    }
+
+    fn crates(&mut self, plugin: &Plugin, inside: Option<&str>, behalf: Behalf<'_>) -> Vec<Area> {
+        let mut areas = Vec::new();
         let matched = union_matched_crates([&plugin.gate, behalf.group], behalf.here);
         let mut nowhere = !matched.is_empty();
         for (name, version) in matched {
             let led = self.redirects().follow(&name, &version, inside);
             nowhere &= led.findings.is_empty()
                 && led.areas.is_empty()
-                && led.skipped.iter().all(|(_, why)| *why == Why::NoSkills);
-            self.take(led, behalf);
+                && led.skipped.iter().all(|(_, why)| matches!(why, Why::NoSkills | Why::NoAgents));
+            areas.extend(self.take(led, behalf));
         }
         // The gate may match crates that have no such directory, but at least one should.
         if let Some(path) = inside.filter(|_| nowhere) {
-            let message = format!("no crate here has the directory `{path}` for skills");
+            let what = self.what.word();
+            let message = format!("no crate here has the directory `{path}` for {what}");
             self.all.findings.push(Finding::warning(message).at(Place::file(&plugin.file)));
         }
+        areas
     }
 
     fn redirects(&mut self) -> Redirects<'a, '_> {
         let enablement = &self.registries.config.enablement;
-        Redirects::new(&mut self.locator, self.workspace, enablement)
+        Redirects::new(&mut self.locator, self.workspace, enablement, self.what)
     }
 
-    fn take(&mut self, led: Led, behalf: Behalf<'_>) {
+    fn take(&mut self, led: Led, behalf: Behalf<'_>) -> Vec<Area> {
         self.all.findings.extend(led.findings);
         for (what, why) in led.skipped {
             self.skip(behalf.plugin, what, why);
         }
-        for area in &led.areas {
-            self.area(area, behalf);
-        }
+        led.areas
     }
 
-    fn skip(&mut self, plugin: &Plugin, what: String, why: Why) {
+    pub(super) fn skip(&mut self, plugin: &Plugin, what: String, why: Why) {
         let skipped = Skipped { plugin: plugin.name.clone(), what, why };
         if !self.all.skipped.contains(&skipped) {
             self.all.skipped.push(skipped);
@@ -239,8 +267,11 @@ impl<'a> Gather<'a> {
         }
     }
 
-    fn finish(self) -> Skills {
-        self.inventories.save();
+    pub(super) fn finish(self) -> Skills {
+        // What was not asked for would be forgotten.
+        if self.what == ContentKind::Skills {
+            self.inventories.save();
+        }
         let mut all = self.all;
         all.skills.sort_by(|a, b| (&a.name, &a.origin).cmp(&(&b.name, &b.origin)));
         // Two plugins may run into the same thing.
@@ -250,8 +281,11 @@ impl<'a> Gather<'a> {
     }
 }
 
+/// Where a crate keeps its agents unless the group says otherwise.
+const AGENTS_DIR: &str = "agents";
+
 /// Whether it is what people keep in `.agents/skills` for their own agents.
-fn is_agents_own(plugin: &Plugin, group: &SkillGroup) -> bool {
+fn is_agents_own(plugin: &Plugin, group: &ContentGroup) -> bool {
     matches!(plugin.origin, Origin::Member(_))
-        && matches!(&group.source, SkillSource::Path(path) if path == AGENTS_SKILLS_DIR)
+        && matches!(&group.source, ContentSource::Path(path) if path == AGENTS_SKILLS_DIR)
 }

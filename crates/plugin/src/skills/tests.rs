@@ -1,3 +1,4 @@
+mod agent_dirs;
 mod content;
 mod links;
 mod names;
@@ -83,6 +84,22 @@ impl World {
     }
 
     fn skills_with(&self, cargo: &str, fetch: Fetch) -> Skills {
+        self.with_set(cargo, |registries, set, workspace, root| {
+            registries.skills(set, workspace, root, fetch)
+        })
+    }
+
+    fn agents(&self, fetch: Fetch) -> agents::AgentDirs {
+        self.with_set(&vendor::cargo_program(), |registries, set, workspace, root| {
+            registries.agents(set, workspace, root, fetch)
+        })
+    }
+
+    fn with_set<T>(
+        &self,
+        cargo: &str,
+        ask: impl FnOnce(&Registries<'_>, &ActiveSet, Option<&Workspace>, &Utf8Path) -> T,
+    ) -> T {
         if !self.sample.path("Cargo.lock").exists() {
             self.sample.lock();
         }
@@ -108,7 +125,7 @@ impl World {
             set.catalog.invalid.iter().all(|it| it.file.as_str().contains("vendor")),
             "{set:?}"
         );
-        registries.skills(&set, workspace.as_ref(), &root, fetch)
+        ask(&registries, &set, workspace.as_ref(), &root)
     }
 
     /// Fetches a repository.

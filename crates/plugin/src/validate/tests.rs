@@ -187,3 +187,15 @@ fn the_crates_that_a_manifest_names_can_be_collected() {
         gates.flat_map(|gate| gate.crates()).map(agents_workspace::CrateName::as_str).collect();
     assert_eq!(names, ["serde", "tokio"]);
 }
+
+#[test]
+fn a_group_of_agents_without_its_directory_is_warned_about() {
+    let scratch = Scratch::new();
+    let groups = "[[agents]]\nsource.path = \"missing\"\n[[agents]]\nsource.path = \"team\"\n";
+    scratch.write("p/SYMPOSIUM.toml", format!("name = \"p\"\ncrates = \"serde\"\n{groups}"));
+    scratch.write("p/team/a.md", "");
+    assert_eq!(
+        check(&scratch, "p"),
+        ["p/SYMPOSIUM.toml Plugin ok: Warning there is no directory `missing` for agents"]
+    );
+}

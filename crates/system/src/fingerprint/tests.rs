@@ -244,3 +244,21 @@ fn a_file_that_is_far_too_large_is_refused() {
     let error = Inputs::new().read(&large).unwrap_err().to_string();
     assert!(error.ends_with("is larger than 32 MiB"), "{error}");
 }
+
+#[test]
+fn what_was_too_large_is_refused_and_noticed_when_it_is_mended() {
+    let scratch = Scratch::new();
+    let file = scratch.write("a.md", "12345");
+    let mut inputs = Inputs::new();
+    assert_eq!(inputs.read_at_most(&file, 5).unwrap().as_deref(), Some(&b"12345"[..]));
+    let mut refusing = Inputs::new();
+    let error = refusing.read_at_most(&file, 4).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    let fingerprint = refusing.finish();
+    assert_ne!(fingerprint.check(), Freshness::Stale);
+    assert_eq!(fingerprint.restamped(), None, "what was not read cannot be compared");
+    fs_err::write(&file, "1234").unwrap();
+    assert_eq!(fingerprint.check(), Freshness::Stale);
+    let mut missing = Inputs::new();
+    assert_eq!(missing.read_at_most(&scratch.path("b.md"), 4).unwrap(), None);
+}

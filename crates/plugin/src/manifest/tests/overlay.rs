@@ -28,8 +28,8 @@ fn lists_append_and_names_and_tables_of_the_upper_layer_win() {
     );
     let joined = layer(&lower).overlaid_by(layer(&upper));
     assert_eq!(joined.name.as_str(), "upper");
-    let paths: Vec<&SkillSource> = joined.skills.iter().map(|group| &group.source).collect();
-    let path = |path: &str| SkillSource::Path(path.to_owned());
+    let paths: Vec<&ContentSource> = joined.skills.iter().map(|group| &group.source).collect();
+    let path = |path: &str| ContentSource::Path(path.to_owned());
     assert_eq!(paths, [&path("a"), &path("b")]);
     let descriptions: Vec<&str> =
         joined.subcommands.values().map(|subcommand| subcommand.description.as_str()).collect();

@@ -1,32 +1,32 @@
 use super::*;
 
-fn source(source: &str) -> SkillSource {
+fn source(source: &str) -> ContentSource {
     demo(&format!("crates = [\"serde\"]\n[[skills]]\n{source}")).skills.remove(0).source
 }
 
 #[test]
 fn skills_come_from_a_path_from_git_or_from_crates() {
-    let path = |path: &str| SkillSource::Path(path.to_owned());
+    let path = |path: &str| ContentSource::Path(path.to_owned());
     assert_eq!(source("source.path = \"skills\""), path("skills"));
     assert_eq!(source("source = { path = \"../shared\" }"), path("../shared"));
-    let git = SkillSource::Git("https://github.com/a/b".to_owned());
+    let git = ContentSource::Git("https://github.com/a/b".to_owned());
     assert_eq!(source("source.git = \"https://github.com/a/b\""), git);
-    assert_eq!(source("source = \"crate\""), SkillSource::Crate { path: None });
-    let inner = SkillSource::Crate { path: Some("docs/skills".to_owned()) };
+    assert_eq!(source("source = \"crate\""), ContentSource::Crate { path: None });
+    let inner = ContentSource::Crate { path: Some("docs/skills".to_owned()) };
     assert_eq!(source("source.crate_path = \"docs/skills\""), inner);
 }
 
 #[test]
 fn a_group_without_a_source_contributes_nothing() {
-    assert_eq!(source(""), SkillSource::Nothing);
-    assert_eq!(source("source = {}"), SkillSource::Nothing);
+    assert_eq!(source(""), ContentSource::Nothing);
+    assert_eq!(source("source = {}"), ContentSource::Nothing);
 }
 
 #[test]
 fn groups_stay_in_order() {
     let manifest = demo("[[skills]]\nsource.path = \"b\"\n[[skills]]\nsource.path = \"a\"");
-    let sources: Vec<&SkillSource> = manifest.skills.iter().map(|group| &group.source).collect();
-    let path = |path: &str| SkillSource::Path(path.to_owned());
+    let sources: Vec<&ContentSource> = manifest.skills.iter().map(|group| &group.source).collect();
+    let path = |path: &str| ContentSource::Path(path.to_owned());
     assert_eq!(sources, [&path("b"), &path("a")]);
 }
 
@@ -81,4 +81,28 @@ fn skills_from_crates_need_a_gate_that_names_one() {
     }
     let second = "crates = \"*\"\n[[skills]]\ncrates = \"a\"\nsource = \"crate\"\n[[skills]]\nsource.crate_path = \"s\"";
     check_error(second, &refused.replace('0', "1"));
+}
+
+#[test]
+fn agents_have_the_sources_and_gates_of_skills() {
+    let manifest = demo(
+        "[[agents]]\ncrates = [\"serde>=1\"]\nsource = \"crate\"\n\
+         [[agents]]\npredicates = [\"env(CI)\"]\nsource.path = \"team\"",
+    );
+    let shown: Vec<String> = manifest
+        .agents
+        .iter()
+        .map(|group| format!("{} {}", group.gate, crate::explain::describe(&group.source)))
+        .collect();
+    assert_eq!(shown, ["depends-on(serde>=1) from the crates themselves", "env(CI) in team"]);
+    assert!(manifest.wakes_by_itself(), "the gate of a group of agents names a crate");
+    check_error("[[agents]]\nsource.pth = \"x\"", "unknown key `pth` in [[agents]] source");
+    check_error(
+        "[[agents]]\nsource = \"crate\"",
+        "agents group 0 takes its agents from crates, but no gate names a concrete crate",
+    );
+    check_error(
+        "[[agents]]\nsource = { path = \"a\", git = \"https://x.org/y\" }",
+        "`path`, `git` and `crate_path` of an agent source are mutually exclusive",
+    );
 }

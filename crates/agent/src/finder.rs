@@ -1,0 +1,257 @@
+//! Discovery, and doing it again for nothing when nothing changed.
+//!
+//! Every place that was looked at is remembered as a fingerprint. Asking again costs one `stat` for each of them, and only
+//! the directories in which something changed are read again.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use agents_system::{
+    explain::{ErrorKind, Explain},
+    finding::{Finding, Severity},
+    fingerprint::{Fingerprint, Freshness, Inputs},
+};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::{
+    agents::{Agents, Searched},
+    bundled,
+    definition::{Dialect, Source},
+    order::{Order, order},
+    parse::dialect_of,
+    search::{Bundled, FileKind, Search},
+    shelf::{Contents, Shelf, ShelfState},
+    trust::ProjectTrust,
+};
+
+/// The family of what was named on the command line.
+const NAMED_FAMILY: &str = "command line";
+
+/// The family of what is in the program.
+const BUNDLED_FAMILY: &str = "bundled";
+
+/// Why there are no agents at all. Only what was named on the command line can be the reason.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoverError {
+    /// There is nothing.
+    #[error("--agents path does not exist: `{path}`")]
+    Missing {
+        /// What was named.
+        path: Utf8PathBuf,
+    },
+    /// It cannot be read, or there is no definition in it.
+    #[error("`{path}`, which was named with --agents, is not a definition of an agent")]
+    Invalid {
+        /// The file.
+        path: Utf8PathBuf,
+        /// Why not.
+        findings: Vec<Finding>,
+    },
+}
+
+impl Explain for DiscoverError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Usage
+    }
+
+    fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Missing { .. } => &[],
+            Self::Invalid { findings, .. } => findings,
+        }
+    }
+}
+
+/// Finds all agents, once.
+pub fn discover(search: &Search) -> Result<Agents, DiscoverError> {
+    Finder::new().find(search).map(Arc::unwrap_or_clone)
+}
+
+/// Finds agents again and again, and reads only what changed.
+#[derive(Debug, Default)]
+pub struct Finder {
+    /// Every directory that the last answer comes from.
+    shelves: BTreeMap<Shelf, Contents>,
+    trust: ProjectTrust,
+    last: Option<Last>,
+}
+
+#[derive(Debug)]
+struct Last {
+    search: Search,
+    /// Of what decides which directories are read.
+    places: Fingerprint,
+    agents: Arc<Agents>,
+}
+
+impl Finder {
+    /// One that has seen nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// All agents as they are now: the same value as last time if nothing changed.
+    pub fn find(&mut self, search: &Search) -> Result<Arc<Agents>, DiscoverError> {
+        if let Some(mut last) = self.last.take_if(|last| last.search == *search)
+            && is_fresh(&mut last.places)
+            && self.shelves.values_mut().all(|it| is_fresh(&mut it.fingerprint))
+        {
+            let agents = Arc::clone(&last.agents);
+            self.last = Some(last);
+            return Ok(agents);
+        }
+        self.last = None;
+        let mut known = std::mem::take(&mut self.shelves);
+        if self.trust != search.trust {
+            known.clear();
+            self.trust = search.trust;
+        }
+        let mut round = Round { search, known, shelves: BTreeMap::new() };
+        let mut agents = Agents::default();
+        let mut inputs = Inputs::new();
+        round.named(&mut agents, &mut inputs)?;
+        let Order { shelves, project_dir, findings, .. } = order(search, &mut inputs);
+        for (shelf, state) in shelves {
+            round.shelf(shelf, state, &mut agents);
+        }
+        agents.project_dir = project_dir;
+        agents.findings.extend(findings);
+        if search.bundled == Bundled::Included {
+            for definition in bundled::agents() {
+                let definition = Some(definition.clone());
+                agents.add(None, Source::Bundled, BUNDLED_FAMILY, definition, Vec::new());
+            }
+        }
+        self.shelves = round.shelves;
+        let agents = Arc::new(agents);
+        let (search, places) = (search.clone(), inputs.finish());
+        self.last = Some(Last { search, places, agents: Arc::clone(&agents) });
+        Ok(agents)
+    }
+}
+
+/// One time that everything is gone through.
+struct Round<'s> {
+    search: &'s Search,
+    known: BTreeMap<Shelf, Contents>,
+    shelves: BTreeMap<Shelf, Contents>,
+}
+
+impl Round<'_> {
+    fn named(&mut self, agents: &mut Agents, inputs: &mut Inputs) -> Result<(), DiscoverError> {
+        for path in &self.search.named {
+            if !inputs.exists(path) {
+                return Err(DiscoverError::Missing { path: path.clone() });
+            }
+            let shelf = Shelf {
+                path: path.clone(),
+                source: Source::Named,
+                family: NAMED_FAMILY.to_owned(),
+                files: named_files(path),
+                root: None,
+            };
+            let from = agents.candidates.len();
+            if path.is_dir() {
+                self.shelf(shelf, None, agents);
+            } else {
+                self.file(shelf, agents);
+            }
+            let wrong = agents.candidates[from..].iter().find(|it| it.definition.is_none());
+            if let Some(wrong) = wrong {
+                let mut findings = wrong.findings.clone();
+                for finding in &mut findings {
+                    finding.severity = Severity::Error;
+                }
+                let path = wrong.file.clone().unwrap_or_else(|| path.clone());
+                return Err(DiscoverError::Invalid { path, findings });
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, shelf: Shelf, agents: &mut Agents) {
+        let mut inputs = Inputs::new();
+        let dialect = dialect_of(&shelf.path).unwrap_or(Dialect::Ours);
+        let book = shelf.open(dialect, &mut inputs, self.search.trust);
+        let contents = Contents {
+            books: vec![book],
+            findings: Vec::new(),
+            state: ShelfState::Read(1),
+            fingerprint: inputs.finish(),
+        };
+        self.take(shelf, contents, agents);
+    }
+
+    fn shelf(&mut self, shelf: Shelf, state: Option<ShelfState>, agents: &mut Agents) {
+        if let Some(state) = state {
+            return agents.searched.push(Searched { shelf, state });
+        }
+        let known = self.known.remove(&shelf);
+        let known = known.and_then(|mut it| is_fresh(&mut it.fingerprint).then_some(it));
+        let contents = known.unwrap_or_else(|| shelf.read(self.search.trust));
+        self.take(shelf, contents, agents);
+    }
+
+    fn take(&mut self, shelf: Shelf, contents: Contents, agents: &mut Agents) {
+        for book in &contents.books {
+            agents.add(
+                Some(book.file.clone()),
+                shelf.source.clone(),
+                &shelf.family,
+                book.definition.clone(),
+                book.findings.clone(),
+            );
+        }
+        agents.findings.extend(contents.findings.iter().cloned());
+        agents.searched.push(Searched { shelf: shelf.clone(), state: contents.state.clone() });
+        self.shelves.insert(shelf, contents);
+    }
+}
+
+/// What somebody names may be written in any way.
+fn named_files(path: &Utf8Path) -> Vec<FileKind> {
+    let kinds = [".md", ".agent.md", ".toml", ".json"];
+    let of = |suffix: &str| {
+        let dialect = dialect_of(&path.join(format!("agent{suffix}")))?;
+        Some(FileKind { suffix: suffix.to_owned(), dialect })
+    };
+    kinds.into_iter().filter_map(of).collect()
+}
+
+/// Whether it still holds; what had to be compared by content need not be next time.
+fn is_fresh(fingerprint: &mut Fingerprint) -> bool {
+    match fingerprint.check() {
+        Freshness::Fresh => true,
+        Freshness::FreshAfterReading => {
+            *fingerprint = fingerprint.clone().renewed();
+            true
+        }
+        Freshness::Stale => false,
+    }
+}
+
+/// Tells when the agents have changed. It looks when it is asked, at the price of one `stat` for each place: the program
+/// that embeds it decides how often, and no thread or handle of the system is held meanwhile.
+#[derive(Debug)]
+pub struct Watch {
+    search: Search,
+    finder: Finder,
+    last: Option<Arc<Agents>>,
+}
+
+impl Watch {
+    /// Watches what this search finds.
+    #[must_use]
+    pub fn new(search: Search) -> Self {
+        Self { search, finder: Finder::new(), last: None }
+    }
+
+    /// The agents, if they are others than last time; the first time, always. A file that was only touched, or changed in a
+    /// way that means the same, is no change.
+    pub fn poll(&mut self) -> Result<Option<Arc<Agents>>, DiscoverError> {
+        let now = self.finder.find(&self.search)?;
+        let same = self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &now) || **last == *now);
+        self.last = Some(Arc::clone(&now));
+        Ok((!same).then_some(now))
+    }
+}

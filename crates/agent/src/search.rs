@@ -1,0 +1,212 @@
+//! Where agents may be, and in which order that counts.
+
+use agents_host::{Host, Roots};
+use agents_plugin::agents::{AgentDir, AgentDirs};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::{definition::Dialect, trust::ProjectTrust};
+
+/// Everything that decides which agents are found: plain data, so that a cached answer knows what it answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// What is looked for.
+    pub folder: Folder,
+    /// Where the user stands.
+    pub cwd: Utf8PathBuf,
+    /// The user's home directory. What is in it is the user's, never a project's.
+    pub home: Utf8PathBuf,
+    /// How far up project directories are looked for.
+    pub climb: Climb,
+    /// Files and directories that were named on the command line: the only ones that must be right.
+    pub named: Vec<Utf8PathBuf>,
+    /// The families, the first one first.
+    pub families: Vec<Family>,
+    /// What active plugins bring, the first one first.
+    pub plugins: Vec<AgentDir>,
+    /// Lists of installed plugins in the form of Claude Code; a later one replaces what an earlier one says about a plugin.
+    pub plugin_lists: Vec<Utf8PathBuf>,
+    /// Whether the agents in the program count.
+    pub bundled: Bundled,
+    /// Whether the user trusts what the project says.
+    pub trust: ProjectTrust,
+}
+
+/// What is looked for: what directories of installed plugins are called.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Folder {
+    /// Agents.
+    #[default]
+    Agents,
+    /// Workflow commands.
+    Commands,
+}
+
+impl Folder {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Agents => "agents",
+            Self::Commands => "commands",
+        }
+    }
+}
+
+/// How far up project directories are looked for. Each family's nearest one counts; the home directory is never a project.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Climb {
+    /// Up to the root of the repository; without one, up to the home directory or the root of the file system.
+    #[default]
+    ToRepository,
+    /// Only where the user stands.
+    Nowhere,
+    /// Up to the home directory or the root of the file system, out of any repository.
+    OutOfRepository,
+}
+
+/// Whether the agents in the program count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Bundled {
+    /// They do, after all others.
+    #[default]
+    Included,
+    /// They do not.
+    Excluded,
+}
+
+/// One program's way of keeping agents: a directory in projects, one in the home, and how files are called there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Family {
+    /// The host, or `agents` for what belongs to none.
+    pub name: String,
+    /// In a project, relative to a directory on the way up.
+    pub project: Option<Utf8PathBuf>,
+    /// In the home.
+    pub user: Option<Utf8PathBuf>,
+    /// Which files are definitions.
+    pub files: Vec<FileKind>,
+}
+
+/// Files whose names end like this are written like that.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileKind {
+    /// How the name ends, the dot included. The longest that fits counts.
+    pub suffix: String,
+    /// How they are written.
+    pub dialect: Dialect,
+}
+
+/// The family that belongs to no host.
+pub const OWN_FAMILY: &str = "agents";
+
+/// Hosts whose directories come before those of all others, in this order: oh-my-pi's own precedence.
+const FIRST: &[&str] = &["claude", "codex", "gemini"];
+
+/// Then these, and after them whatever else there is.
+const THEN: &[&str] = &["copilot", "opencode", "cursor", "kiro", "qwen", "factory", "goose"];
+
+/// All families in order: `.agents`, `.omp`, then the hosts.
+#[must_use]
+pub fn families(hosts: &[Host], roots: &Roots<'_>) -> Vec<Family> {
+    let markdown = |dialect| vec![FileKind { suffix: ".md".to_owned(), dialect }];
+    let mut all = vec![
+        Family {
+            name: OWN_FAMILY.to_owned(),
+            project: Some(".agents/agents".into()),
+            user: Some(roots.home.join(".agents/agents")),
+            files: markdown(Dialect::Ours),
+        },
+        // It has no descriptor: it is not among the programs that we configure.
+        Family {
+            name: "omp".to_owned(),
+            project: Some(".omp/agents".into()),
+            user: Some(roots.home.join(".omp/agent/agents")),
+            files: markdown(Dialect::OhMyPi),
+        },
+    ];
+    let rank = |host: &Host| {
+        let id = host.id.as_str();
+        let at = FIRST.iter().chain(THEN).position(|known| *known == id);
+        at.unwrap_or(FIRST.len() + THEN.len())
+    };
+    let mut hosts: Vec<&Host> = hosts.iter().collect();
+    hosts.sort_by_key(|host| rank(host));
+    for host in hosts {
+        let Some(agents) = host.agents.get() else { continue };
+        let home = host.home_dir(roots);
+        let project = agents.project.as_ref().map(|path| path.as_path().to_owned());
+        all.push(Family {
+            name: host.id.to_string(),
+            // Antigravity's is our own.
+            project: project.filter(|path| path != ".agents/agents"),
+            user: agents.user.as_ref().and_then(|path| path.resolve(roots, &home)),
+            files: files_of(host.id.as_str(), &agents.suffix),
+        });
+    }
+    all.push(Family {
+        name: "zeph".to_owned(),
+        project: Some(".zeph/agents".into()),
+        user: Some(config_home(roots).join("zeph/agents")),
+        files: markdown(Dialect::Zeph),
+    });
+    all
+}
+
+fn config_home(roots: &Roots<'_>) -> Utf8PathBuf {
+    roots.variable("XDG_CONFIG_HOME").unwrap_or_else(|| roots.home.join(".config"))
+}
+
+fn files_of(host: &str, suffix: &str) -> Vec<FileKind> {
+    let own = match host {
+        "codex" => Dialect::Codex,
+        "gemini" | "antigravity" => Dialect::Gemini,
+        "copilot" => Dialect::Copilot,
+        "opencode" => Dialect::OpenCode,
+        "cursor" => Dialect::Cursor,
+        "kiro" => Dialect::Kiro,
+        "qwen" => Dialect::Qwen,
+        "factory" => Dialect::Factory,
+        // Goose reads what Claude Code reads.
+        _ => Dialect::Claude,
+    };
+    let mut files = vec![FileKind { suffix: suffix.to_owned(), dialect: own }];
+    if suffix != ".md" {
+        // Every family may hold Markdown: oh-my-pi reads it in all of them, Kiro's editor in its own.
+        let dialect = match own {
+            Dialect::Copilot => Dialect::Copilot,
+            _ => Dialect::OhMyPi,
+        };
+        files.push(FileKind { suffix: ".md".to_owned(), dialect });
+    }
+    files
+}
+
+impl Search {
+    /// The search from a directory with everything that is usual, and no plugins yet.
+    #[must_use]
+    pub fn new(cwd: &Utf8Path, hosts: &[Host], roots: &Roots<'_>) -> Self {
+        let claude = hosts.iter().find(|host| host.id.as_str() == "claude");
+        Self {
+            folder: Folder::Agents,
+            cwd: cwd.to_owned(),
+            home: roots.home.to_owned(),
+            climb: Climb::default(),
+            named: Vec::new(),
+            families: families(hosts, roots),
+            plugins: Vec::new(),
+            plugin_lists: claude
+                .map(|host| host.home_dir(roots))
+                .into_iter()
+                .chain([roots.home.join(".omp")])
+                .map(|home| home.join("plugins/installed_plugins.json"))
+                .collect(),
+            bundled: Bundled::default(),
+            trust: ProjectTrust::default(),
+        }
+    }
+
+    /// With what the active set brings.
+    #[must_use]
+    pub fn with_plugins(mut self, dirs: &AgentDirs) -> Self {
+        self.plugins.clone_from(&dirs.dirs);
+        self
+    }
+}

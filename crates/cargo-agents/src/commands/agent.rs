@@ -1,0 +1,121 @@
+//! `cargo agents agent …`
+
+pub(crate) mod explain;
+pub(crate) mod list;
+pub(crate) mod show;
+pub(crate) mod unpack;
+pub(crate) mod validate;
+
+use std::process::ExitCode;
+
+use agents_agent::{Agents, Candidate, Search, Standing, definition::Source, discover};
+use agents_plugin::{agents::AgentDirs, probes::Acquire};
+use agents_system::finding::Finding;
+use camino::Utf8PathBuf;
+
+use super::wanted;
+use crate::{
+    args::AgentCommand,
+    failure::Failure,
+    here::{BrokenWorkspace, visit},
+    output::Output,
+    settings::Settings,
+};
+
+pub(super) use list::one_line;
+
+pub(crate) fn run(
+    settings: &Settings,
+    output: &Output,
+    command: &AgentCommand,
+) -> Result<ExitCode, Failure> {
+    match command {
+        AgentCommand::List { named } => list::run(&found(settings, &named.agents)?, output),
+        AgentCommand::Show { agent, named } => {
+            show::run(&found(settings, &named.agents)?, output, agent)
+        }
+        AgentCommand::Explain { agent, named } => {
+            explain::run(&found(settings, &named.agents)?, output, agent)
+        }
+        AgentCommand::Validate { path, strict } => validate::run(output, path, *strict),
+        AgentCommand::Unpack(args) => unpack::run(settings, output, args),
+    }
+}
+
+/// All agents as seen from here.
+struct Found {
+    agents: Agents,
+    brought: AgentDirs,
+    /// What there is to say before any agent is looked at.
+    findings: Vec<Finding>,
+}
+
+fn found(settings: &Settings, named: &[Utf8PathBuf]) -> Result<Found, Failure> {
+    let (hosts, mut findings) = wanted::all_hosts(settings)?;
+    let home = wanted::home()?;
+    visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, error| {
+        // Agents of the user are of use where the workspace is broken, too.
+        findings.extend(error.map(|error| Failure::from(error).into_finding("the workspace")));
+        findings.extend(here.findings.iter().cloned());
+        let workspace = here.workspace.as_ref();
+        let fetch = wanted::fetch(settings);
+        let brought = here.registries.agents(&here.set, workspace, &settings.cwd, fetch);
+        Failure::if_interrupted()?;
+        findings.extend(brought.findings.iter().cloned());
+        let roots = wanted::roots(&home, workspace.map(|it| it.root.as_path()));
+        let mut search = Search::new(&settings.cwd, &hosts, &roots).with_plugins(&brought);
+        search.named = named.iter().map(|path| settings.cwd.join(path)).collect();
+        let agents = discover(&search)?;
+        Ok(Found { agents, brought, findings })
+    })
+}
+
+/// Who put something there, in one or a few words.
+pub(super) fn source_in_words(source: &Source) -> String {
+    match source {
+        Source::Named => "command line".to_owned(),
+        Source::Project => "project".to_owned(),
+        Source::User => "user".to_owned(),
+        Source::Plugin(name) => format!("plugin {name}"),
+        Source::Crate(name, version) => format!("crate {name} {version}"),
+        Source::Bundled => "bundled".to_owned(),
+    }
+}
+
+/// One word for who put something there.
+pub(super) fn scope_of(source: &Source) -> &'static str {
+    match source {
+        Source::Named => "command-line",
+        Source::Project => "project",
+        Source::User => "user",
+        Source::Plugin(_) => "plugin",
+        Source::Crate(..) => "crate",
+        Source::Bundled => "bundled",
+    }
+}
+
+impl Found {
+    /// Why a candidate cannot be used; `None` if it can.
+    fn why_not(&self, candidate: &Candidate) -> Option<String> {
+        match candidate.standing {
+            Standing::Wins => None,
+            Standing::ShadowedBy(winner) => {
+                let winner = self.agents.candidates.get(winner)?;
+                Some(format!("shadowed by {}", winner.place()))
+            }
+            Standing::Invalid => {
+                let first = candidate.findings.first();
+                Some(first.map_or_else(|| "no definition".to_owned(), |it| it.message.clone()))
+            }
+        }
+    }
+}
+
+/// The name of a candidate: what it says, else what its file is called.
+fn name_of(candidate: &Candidate) -> String {
+    match (&candidate.definition, &candidate.file) {
+        (Some(definition), _) => definition.name.to_string(),
+        (None, Some(file)) => file.file_name().unwrap_or_default().to_owned(),
+        (None, None) => String::new(),
+    }
+}
