@@ -33,7 +33,8 @@ impl Touch {
     pub(crate) fn of(file: &Utf8Path, format: Format, now: Option<&str>, ledger: &Ledger) -> Self {
         let document = now.and_then(|text| edit::read(format, text).ok());
         let is_there = document.is_some_and(|document| {
-            ledger.entries.iter().any(|entry| entry.property.stands_in(file, &document))
+            let mut there = ledger.entries.iter().map(|entry| &entry.property);
+            there.any(|it| it.file() == Some(file) && it.stands_in(&document))
         });
         if is_there { Self::Again } else { Self::First }
     }

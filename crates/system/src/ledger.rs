@@ -216,14 +216,22 @@ impl Ledger {
 }
 
 impl Property {
-    /// Whether something stands at its place in this file, given what the file says.
+    /// The file that it is a part of.
     #[must_use]
-    pub fn stands_in(&self, file: &Utf8Path, document: &Value) -> bool {
+    pub fn file(&self) -> Option<&Utf8Path> {
+        match self {
+            Self::Directory { .. } => None,
+            Self::Key { file, .. } => Some(file),
+        }
+    }
+
+    /// Whether something stands at its place in a file that says this.
+    #[must_use]
+    pub fn stands_in(&self, document: &Value) -> bool {
         match self {
             Self::Directory { .. } => false,
-            Self::Key { file: owned, at, .. } => {
-                let found = at.keys().iter().try_fold(document, |value, key| value.get(key));
-                owned == file && found.is_some()
+            Self::Key { at, .. } => {
+                at.keys().iter().try_fold(document, |value, key| value.get(key)).is_some()
             }
         }
     }
