@@ -21,6 +21,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["agents-system", "agents-workspace", "agents-install", "agents-plugin", "agents-host"],
     ),
     ("agents-hook", &["agents-system", "agents-host"]),
+    ("agents-trust", &["agents-system", "agents-workspace", "agents-install", "agents-plugin"]),
     (
         "cargo-agents",
         &[
@@ -31,6 +32,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-host",
             "agents-sync",
             "agents-hook",
+            "agents-trust",
         ],
     ),
     ("agents-testkit", &[]),
