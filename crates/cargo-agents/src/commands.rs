@@ -1,5 +1,7 @@
 //! The built-in commands, one file each.
 
+pub(crate) mod agreed;
+pub(crate) mod audit;
 pub(crate) mod cache;
 pub(crate) mod completions;
 pub(crate) mod config;
@@ -14,5 +16,6 @@ pub(crate) mod show;
 pub(crate) mod sync;
 pub(crate) mod sync_hosts;
 pub(crate) mod tour;
+pub(crate) mod update;
 pub(crate) mod validate;
 mod wanted;

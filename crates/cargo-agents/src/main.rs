@@ -29,7 +29,11 @@ use agents_sync::Edited;
 
 use crate::{
     args::{Args, Command},
-    commands::sync_hosts::Mode,
+    commands::{
+        agreed::{Audited, Terms},
+        sync_hosts::Mode,
+        update::Manner,
+    },
     failure::Failure,
     output::Output,
     settings::Settings,
@@ -77,16 +81,30 @@ fn run(
     let settings = Settings::new(&args.flags)?;
     match args.command {
         Some(Command::Init(args)) => commands::init::run(&settings, output, &args),
-        Some(Command::Sync { dry_run, check, overwrite }) => {
+        Some(Command::Sync { dry_run, check, overwrite, require_audit }) => {
             let mode = match (dry_run, check) {
                 (true, _) => Mode::DryRun,
                 (false, true) => Mode::Check,
                 (false, false) => Mode::Apply,
             };
-            commands::sync_hosts::run(&settings, output, mode, edited(overwrite))
+            let audited = if require_audit { Audited::Required } else { Audited::Optional };
+            let terms = Terms { audited, ..Terms::default() };
+            commands::sync_hosts::run(&settings, output, mode, edited(overwrite), &terms, None)
         }
-        Some(Command::Diff) => {
-            commands::sync_hosts::run(&settings, output, Mode::Diff, edited(false))
+        Some(Command::Diff { name }) => {
+            let (mode, terms, edited) = (Mode::Diff, Terms::default(), edited(false));
+            commands::sync_hosts::run(&settings, output, mode, edited, &terms, name.as_deref())
+        }
+        Some(Command::Update { name, dry_run, yes }) => {
+            let manner = match (dry_run, yes) {
+                (true, _) => Manner::OnlyShow,
+                (false, true) => Manner::Accept,
+                (false, false) => Manner::Ask,
+            };
+            commands::update::run(&settings, output, name.as_deref(), manner)
+        }
+        Some(Command::Audit { sbom, command }) => {
+            commands::audit::run(&settings, output, sbom, command)
         }
         Some(Command::Uninstall { overwrite }) => {
             commands::sync_hosts::remove_all(&settings, output, edited(overwrite))

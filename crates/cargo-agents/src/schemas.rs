@@ -6,6 +6,7 @@ use schemars::{JsonSchema, schema_for};
 
 use crate::{
     commands::{
+        audit::AuditDocument,
         cache::CacheDocument,
         config::{ConfigDocument, PathDocument},
         crate_info::CrateDocument,
@@ -17,6 +18,7 @@ use crate::{
         sync::SyncDocument,
         sync_hosts::SyncHostsDocument,
         tour::TourDocument,
+        update::UpdateDocument,
         validate::ValidateDocument,
     },
     failure::FailureDocument,
@@ -45,6 +47,8 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<PathDocument>("config-path");
     check::<SyncHostsDocument>("sync");
     check::<TourDocument>("tour");
+    check::<UpdateDocument>("update");
+    check::<AuditDocument>("audit");
     check::<FailureDocument>("error");
 }
 

@@ -39,10 +39,15 @@ impl<'a> Surveyor<'a> {
         Self { registries, set, workspace, trust: trust_in(set) }
     }
 
-    /// Every active plugin except those that ship inside the program.
+    /// Every active plugin except those that ship inside the program. What the workspace keeps without a manifest is no more than
+    /// its skills, and whether there are any depends on what we ourselves have put there.
     #[must_use]
     pub fn plugins(&self) -> Vec<(PluginKey, Item)> {
-        let active = self.set.active().filter(|plugin| plugin.origin != Origin::BuiltIn);
+        let active = self.set.active().filter(|plugin| match plugin.origin {
+            Origin::BuiltIn => false,
+            Origin::Member(_) => plugin.file.is_file(),
+            Origin::Registry(_) | Origin::Crate(..) => true,
+        });
         active.map(|plugin| (key(plugin), self.plugin(plugin))).collect()
     }
 

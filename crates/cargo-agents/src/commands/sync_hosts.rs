@@ -13,7 +13,10 @@ use agents_system::{
 use serde::Serialize;
 use similar::TextDiff;
 
-use super::wanted::{self, Wanted};
+use super::{
+    agreed::{Settled, Terms, Writing, settle},
+    wanted,
+};
 use crate::{
     failure::{Failure, FindingView},
     here::{BrokenWorkspace, Here, visit},
@@ -42,6 +45,8 @@ pub(crate) struct SyncHostsDocument {
     changes: Vec<ChangeView>,
     /// How many things are as they should be
     unchanged: usize,
+    /// What changed, or would change, in `agents.lock`
+    agreements: Vec<String>,
     findings: Vec<FindingView>,
 }
 
@@ -58,7 +63,10 @@ struct ChangeView {
     hosts: Vec<String>,
     /// The directory or the file
     place: String,
-    /// The change of a file as a unified diff
+    /// How many lines of a skill changed
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<usize>,
+    /// The change of a file or a skill as a unified diff
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
@@ -68,7 +76,33 @@ pub(crate) fn run(
     output: &Output,
     mode: Mode,
     edited: Edited,
+    terms: &Terms,
+    only: Option<&str>,
 ) -> Result<ExitCode, Failure> {
+    let brought = bring(settings, mode, edited, terms)?;
+    report(&brought, mode, only, output)?;
+    let drift = mode == Mode::Check && !(brought.plan.is_empty() && brought.agreements.is_empty());
+    let failed = brought.findings.iter().any(|it| it.severity == Severity::Error);
+    Ok(if drift || failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What `sync` did or would do.
+pub(super) struct Brought {
+    pub(super) plan: Plan,
+    pub(super) findings: Vec<Finding>,
+    /// What changed, or would change, in `agents.lock`.
+    pub(super) agreements: Vec<String>,
+    /// What was not brought, or only now, because it changed.
+    pub(super) settled: Option<Settled>,
+}
+
+/// Brings hosts what they should have, as far as it was agreed to.
+pub(super) fn bring(
+    settings: &Settings,
+    mode: Mode,
+    edited: Edited,
+    terms: &Terms,
+) -> Result<Brought, Failure> {
     let (all, mut findings) = wanted::all_hosts(settings)?;
     let acquire = if mode == Mode::Apply { Acquire::IfMissing } else { Acquire::Never };
     visit(settings, acquire, BrokenWorkspace::Fails, |here, _| {
@@ -76,11 +110,24 @@ pub(crate) fn run(
         let hosts = wanted::configured(here.registries.config, &all, &mut findings);
         let home = wanted::home()?;
         let roots = wanted::roots(&home, Some(root));
-        let Wanted { desired, hooks, findings: said } = wanted::wanted(here, &hosts, &roots);
-        findings.extend(here.findings.iter().chain(&here.set.findings).cloned().chain(said));
+        let mut wanted = wanted::wanted(here, &hosts, &roots);
+        findings.extend(here.findings.iter().chain(&here.set.findings).cloned());
+        findings.append(&mut wanted.findings);
+        let writing = if mode == Mode::Apply { Writing::Yes } else { Writing::No };
+        // Without hosts nothing is looked at, so there is nothing to agree to.
+        let mut settled = match hosts.is_empty() {
+            true => None,
+            false => Some(settle(here, root, &mut wanted, terms, writing)?),
+        };
         if mode == Mode::Apply {
-            findings.extend(acquire_programs(here, &hooks));
+            findings.extend(acquire_programs(here, &wanted.hooks));
             Failure::if_interrupted()?;
+        }
+        let mut agreements = Vec::new();
+        if let Some(settled) = &mut settled {
+            findings.append(&mut settled.findings);
+            agreements =
+                settled.record(settings, here.registries.installer, &wanted.hooks, writing)?;
         }
         if hosts.is_empty() {
             findings.push(
@@ -90,21 +137,19 @@ pub(crate) fn run(
         }
         let places = Places::below(&settings.dirs.state);
         settings.progress.begin("Bringing hosts up to date");
+        let desired = &wanted.desired;
         let plan = match mode {
             Mode::Apply => {
-                let applied = sync(&places, &desired, root, edited, &settings.progress)?;
+                let applied = sync(&places, desired, root, edited, &settings.progress)?;
                 findings.extend(applied.failed);
                 applied.plan
             }
-            Mode::DryRun | Mode::Check | Mode::Diff => preview(&places, &desired, root, edited)?,
+            Mode::DryRun | Mode::Check | Mode::Diff => preview(&places, desired, root, edited)?,
         };
         settings.progress.end();
         findings.extend(plan.findings.iter().cloned());
         findings.extend(untrusted(&plan, &hosts));
-        report(&plan, &findings, mode, output)?;
-        let drift = mode == Mode::Check && !plan.is_empty();
-        let failed = findings.iter().any(|it| it.severity == Severity::Error);
-        Ok(if drift || failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(Brought { plan, findings, agreements, settled })
     })
 }
 
@@ -124,7 +169,8 @@ pub(crate) fn remove_all(
         changes.extend(done.plan.changes);
     }
     let plan = Plan { changes, ..Plan::default() };
-    report(&plan, &findings, Mode::Apply, output)?;
+    let brought = Brought { plan, findings, agreements: Vec::new(), settled: None };
+    report(&brought, Mode::Apply, None, output)?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -170,18 +216,39 @@ fn root_of<'h>(here: &'h Here<'_>) -> Result<&'h camino::Utf8Path, Failure> {
     })
 }
 
-fn report(plan: &Plan, findings: &[Finding], mode: Mode, output: &Output) -> Result<(), Failure> {
-    let views: Vec<ChangeView> = plan.changes.iter().flat_map(view).collect();
+fn report(
+    brought: &Brought,
+    mode: Mode,
+    only: Option<&str>,
+    output: &Output,
+) -> Result<(), Failure> {
+    let Brought { plan, findings, agreements, settled } = brought;
+    let is_meant = |name: &str| only.is_none_or(|only| only == name);
+    let mut views: Vec<ChangeView> = plan.changes.iter().flat_map(view).collect();
+    views.retain(|view| is_meant(&view.name));
+    for view in views.iter_mut().filter(|it| it.kind == "skill" && it.action == "updated") {
+        let review = settled.as_ref().and_then(|it| it.reviews.get(&view.name));
+        view.lines = review.map(|review| review.lines);
+        view.diff = review.map(|review| review.diff.clone());
+    }
     if output.is_json() {
         return output.document(&SyncHostsDocument {
             applied: mode == Mode::Apply,
             changes: views,
             unchanged: plan.unchanged,
+            agreements: agreements.clone(),
             findings: findings.iter().map(FindingView::from).collect(),
         });
     }
     if mode == Mode::Diff {
-        for diff in plan.changes.iter().filter_map(diff) {
+        let of_skills = settled.iter().flat_map(|settled| {
+            let pending = settled.pending.iter().map(|it| (&it.entry.name, &it.review));
+            settled.reviews.iter().chain(pending)
+        });
+        for (_, review) in of_skills.filter(|(name, _)| is_meant(name)) {
+            output.text(&review.diff)?;
+        }
+        for diff in plan.changes.iter().filter(|_| only.is_none()).filter_map(diff) {
             output.text(diff)?;
         }
     }
@@ -192,8 +259,15 @@ fn report(plan: &Plan, findings: &[Finding], mode: Mode, output: &Output) -> Res
     let (from, name) = (width(|it| &it.from), width(|it| &it.name));
     for it in &rows {
         let hosts = if it.hosts.is_empty() { it.place.clone() } else { it.hosts.join(", ") };
+        let lines = match (it.lines, mode) {
+            (None, _) => String::new(),
+            (Some(lines), Mode::Apply) => format!("  {lines} lines changed"),
+            (Some(lines), _) => {
+                format!("  {lines} lines changed, see `cargo agents diff {}`", it.name)
+            }
+        };
         output.line(format!(
-            "{:from$}  {:5}  {:name$}  {:8}  {hosts}",
+            "{:from$}  {:5}  {:name$}  {:8}  {hosts}{lines}",
             it.from, it.kind, it.name, it.action
         ))?;
     }
@@ -246,6 +320,7 @@ fn view(change: &Change) -> Vec<ChangeView> {
             from: from.clone(),
             hosts: hosts.iter().map(ToString::to_string).collect(),
             place: slot.to_string(),
+            lines: None,
             diff: None,
         }],
         Change::File { file, notes, .. } => {
@@ -256,6 +331,7 @@ fn view(change: &Change) -> Vec<ChangeView> {
                 from: note.from.clone(),
                 hosts: note.host.iter().map(ToString::to_string).collect(),
                 place: file.to_string(),
+                lines: None,
                 diff: diff(change),
             };
             notes.iter().map(one).collect()

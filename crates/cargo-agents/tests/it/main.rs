@@ -26,4 +26,5 @@ mod seed_001_subcommands;
 mod seed_promises;
 mod sync;
 mod tour;
+mod trust;
 mod workspaces;
