@@ -59,7 +59,7 @@ impl LockFile {
         }
     }
 
-    /// Makes it say this. An empty one is not made.
+    /// Makes it say this. Where nothing is agreed to there is no file.
     pub fn save(&self, lock: &Lock) -> Result<Saved, LockFileError> {
         let file = ForeignFile::load(&self.path).map_err(|error| self.foreign(&error))?;
         let text = lock.render();
@@ -71,7 +71,8 @@ impl LockFile {
         if is_there {
             return Ok(Saved::Unchanged);
         }
-        file.replace(&text).map_err(|error| self.foreign(&error))?;
+        let written = if lock.entries().is_empty() { file.remove() } else { file.replace(&text) };
+        written.map_err(|error| self.foreign(&error))?;
         Ok(Saved::Written)
     }
 

@@ -79,15 +79,6 @@ pub struct Comparison {
     pub gone: Vec<Entry>,
 }
 
-/// Whether everything that applies here is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Knowledge {
-    /// It is.
-    Complete,
-    /// Something has not been fetched, so what seems to be gone may be there.
-    Partial,
-}
-
 impl Compared {
     /// What was agreed to before.
     #[must_use]
@@ -114,7 +105,9 @@ pub fn compare(
     // Exact matches first, so that two versions of one crate do not steal each other's entry.
     let same: Vec<Option<usize>> = items
         .iter()
-        .map(|item| lock.entries().iter().position(|entry| entry.is_pinned_like(&item.entry)))
+        .map(|item| {
+            lock.entries().binary_search_by(|entry| entry.pin().cmp(&item.entry.pin())).ok()
+        })
         .collect();
     taken.extend(same.iter().flatten().copied());
     let mut compared = Vec::new();
@@ -154,7 +147,10 @@ pub fn compare(
         compared.push(Compared { item, status, verdict });
     }
     keep_together(&mut compared);
-    let gone = lock.entries().iter().enumerate().filter(|(at, _)| !taken.contains(at));
+    let gone = lock.entries().iter().enumerate().filter(|(at, entry)| {
+        // Programs are known only when they are installed, and recorded then.
+        !taken.contains(at) && entry.kind != Kind::Installation
+    });
     Comparison { items: compared, gone: gone.map(|(_, entry)| entry.clone()).collect() }
 }
 
@@ -188,9 +184,9 @@ fn keep_together(compared: &mut [Compared]) {
 }
 
 impl Entry {
-    /// Whether it is the same thing in the same version.
-    fn is_pinned_like(&self, other: &Self) -> bool {
-        (self.kind, &self.name, &self.source) == (other.kind, &other.name, &other.source)
+    /// What it is, in which version; lock files are sorted by it.
+    fn pin(&self) -> (Kind, &str, &Source) {
+        (self.kind, &self.name, &self.source)
     }
 
     /// Whether it is the same thing in another version.
@@ -201,15 +197,14 @@ impl Entry {
 }
 
 impl Comparison {
-    /// What is agreed to afterwards.
+    /// What is agreed to afterwards, with those of the [`gone`](Self::gone) that may only be out of sight.
     #[must_use]
-    pub fn agreed(&self, knowledge: Knowledge) -> Lock {
+    pub fn agreed<'e>(&self, unseen: impl IntoIterator<Item = &'e Entry>) -> Lock {
         let kept = self.items.iter().filter_map(|it| match it.verdict {
             Verdict::Take => Some(it.item.entry.clone()),
             Verdict::Hold | Verdict::Refuse => it.before().cloned(),
         });
-        let gone = self.gone.iter().filter(|_| knowledge == Knowledge::Partial).cloned();
-        Lock::new(kept.chain(gone))
+        Lock::new(kept.chain(unseen.into_iter().cloned()))
     }
 
     /// What waits for the user. Unchanged parts of a crate that has something else waiting are not worth a word.
@@ -224,13 +219,14 @@ impl Comparison {
 #[must_use]
 pub fn differences(before: &Lock, after: &Lock) -> Vec<String> {
     let only_in = |one: &Lock, other: &Lock| -> Vec<Entry> {
-        one.entries().iter().filter(|it| !other.entries().contains(it)).cloned().collect()
+        let is_new = |it: &&Entry| other.entries().binary_search(it).is_err();
+        one.entries().iter().filter(is_new).cloned().collect()
     };
     let (mut gone, new) = (only_in(before, after), only_in(after, before));
     let mut lines = Vec::new();
     for entry in new {
         let was =
-            gone.iter().position(|old| old.is_pinned_like(&entry) || old.is_elsewhere_like(&entry));
+            gone.iter().position(|old| old.pin() == entry.pin() || old.is_elsewhere_like(&entry));
         lines.push(match was.map(|at| gone.remove(at)) {
             None => format!("{entry} is new"),
             Some(old) => {

@@ -1,7 +1,7 @@
 //! From the active set to what would be recorded about it: everything that applies, exactly where it comes from, and who stands
 //! for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agents_install::{Installation, Runnable, git::GitAddress};
 use agents_plugin::{
@@ -10,7 +10,7 @@ use agents_plugin::{
     config::RegistryPlace,
     manifest::{MANIFEST_FILE, PluginName},
     plugin::{Origin, Plugin},
-    skills::{Skill, SkillOrigin},
+    skills::{Skill, SkillOrigin, Skipped, Why},
 };
 use agents_system::cache::digest;
 use agents_workspace::{CrateName, PackageSource, Workspace};
@@ -30,6 +30,28 @@ pub struct Surveyor<'a> {
     set: &'a ActiveSet,
     workspace: &'a Workspace,
     trust: BTreeMap<PluginKey, Trust>,
+}
+
+/// What is not on this machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unseen {
+    /// What it is, in words.
+    pub words: Vec<String>,
+    /// A registry or a repository is among it, which may bring anything.
+    everything: bool,
+    crates: BTreeSet<String>,
+}
+
+impl Unseen {
+    /// Whether an entry that seems to be gone may only be out of sight.
+    #[must_use]
+    pub fn may_hold(&self, entry: &Entry) -> bool {
+        match &entry.source {
+            Source::Workspace { .. } => false,
+            Source::Crate { name, .. } => self.everything || self.crates.contains(name),
+            Source::Registry { .. } | Source::Git { .. } => self.everything,
+        }
+    }
 }
 
 impl<'a> Surveyor<'a> {
@@ -120,22 +142,31 @@ impl<'a> Surveyor<'a> {
         Some(Entry { kind: Kind::Installation, name, source, hash: None })
     }
 
-    /// What applies, or may, but is not on this machine.
+    /// What applies, or may, but is not on this machine; `skipped` are the skills that were not fetched.
     #[must_use]
-    pub fn missing(&self) -> Vec<String> {
+    pub fn unseen(&self, skipped: &[Skipped]) -> Unseen {
         let registries = self.set.catalog.registries.iter().filter_map(|report| {
             let name = &report.spec.name;
-            match report.state {
-                RegistryState::NotFetched => Some(format!("registry `{name}`")),
-                _ => None,
+            (report.state == RegistryState::NotFetched).then(|| format!("registry `{name}`"))
+        });
+        let skills = skipped.iter().filter(|it| it.why == Why::NotFetched);
+        let skills = skills.map(|it| format!("{} of `{}`", it.what, it.plugin));
+        let mut words: Vec<String> = registries.chain(skills).collect();
+        let everything = !words.is_empty();
+        let mut crates: BTreeSet<String> = BTreeSet::new();
+        for wanted in &self.set.wanted {
+            words.push(format!("crate `{}`", wanted.name));
+            crates.insert(wanted.name.to_string());
+        }
+        for package in &self.workspace.packages {
+            if self.registries.workspaces.source_on_disk(self.workspace, package).is_none() {
+                words.push(format!("the sources of {} {}", package.name, package.version));
+                crates.insert(package.name.to_string());
             }
-        });
-        let crates = self.set.wanted.iter().map(|it| format!("crate `{}`", it.name));
-        let unseen = self.workspace.packages.iter().filter(|package| {
-            self.registries.workspaces.source_on_disk(self.workspace, package).is_none()
-        });
-        let unseen = unseen.map(|it| format!("the sources of {} {}", it.name, it.version));
-        registries.chain(crates).chain(unseen).collect()
+        }
+        words.sort();
+        words.dedup();
+        Unseen { words, everything, crates }
     }
 
     fn vouches(&self, name: &PluginName, origin: &Origin) -> bool {

@@ -22,7 +22,7 @@
 //! is not: the user agreed to what they have seen, so a change waits. Nothing here writes into hosts.
 //!
 //! ```
-//! use agents_trust::{compare::{Item, Knowledge, Trust, Verdict, compare}, lock::{CrateFrom, Entry, Hash, Kind, Lock, Source}};
+//! use agents_trust::{compare::{Item, Trust, Verdict, compare}, lock::{CrateFrom, Entry, Hash, Kind, Lock, Source}};
 //! let skill = |version: &str, text: &str| Entry {
 //!     kind: Kind::Skill,
 //!     name: "usage".to_owned(),
@@ -33,7 +33,7 @@
 //! let now = Item { entry: skill("0.3.2", "Run this first."), trust: Trust::Embedded };
 //! let found = compare(vec![now], &lock, |_| false, |_| false);
 //! assert_eq!(found.items[0].verdict, Verdict::Hold);
-//! assert_eq!(found.agreed(Knowledge::Complete), lock);
+//! assert_eq!(found.agreed(&[]), lock);
 //! ```
 
 pub mod agreement;

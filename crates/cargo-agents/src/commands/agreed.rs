@@ -5,23 +5,19 @@ mod hold;
 use std::collections::BTreeMap;
 
 use agents_install::Installer;
-use agents_plugin::{
-    hooks::ActiveHook,
-    skills::{Skill, Why},
-};
+use agents_plugin::{hooks::ActiveHook, skills::Skill};
 use agents_system::{
     explain::ErrorKind,
     finding::Finding,
     fingerprint::{Fingerprint, Inputs},
-    ledger::Ledger,
     lock::Lock as Pen,
 };
 use agents_trust::{
     agreement::LockFile,
     audit::unaudited,
-    compare::{Comparison, Item, Knowledge, Status, Trust, Verdict, compare, differences},
+    compare::{Comparison, Item, Status, Trust, Verdict, compare, differences},
     content::inspect_tree,
-    items::{PluginKey, Surveyor},
+    items::{PluginKey, Surveyor, Unseen},
     lock::{Entry, Hash, Kind, LOCK_FILE, Lock},
     review::Review,
     store::Store,
@@ -75,7 +71,8 @@ pub(crate) struct Settled {
     file: LockFile,
     before: Option<Lock>,
     comparison: Comparison,
-    knowledge: Knowledge,
+    /// Of what seems to be gone, what may only be out of sight.
+    kept: Vec<Entry>,
     /// Held while the lock file may be written.
     _pen: Option<Pen>,
     pub(crate) pending: Vec<Pending>,
@@ -105,7 +102,7 @@ pub(super) fn settle(
         file,
         before,
         comparison: Comparison::default(),
-        knowledge: Knowledge::Complete,
+        kept: Vec::new(),
         _pen: pen,
         pending: Vec::new(),
         reviews: BTreeMap::new(),
@@ -127,19 +124,21 @@ pub(super) fn settle(
     let is_accepted = |item: &Item| terms.accepted.contains(&item.entry);
     settled.comparison = compare(items.clone(), &lock, is_suspicious, is_accepted);
     // It only matters for what seems to be gone, and is slow to find out.
-    let missing = match settled.comparison.gone.is_empty() {
-        true => Vec::new(),
-        false => missing(&surveyor, wanted),
+    let unseen = match settled.comparison.gone.is_empty() {
+        true => Unseen::default(),
+        false => surveyor.unseen(&wanted.skills.skipped),
     };
-    if !missing.is_empty() || wanted.skills_lack_digests() {
-        settled.knowledge = Knowledge::Partial;
-    }
-    settled.refuse_if_locked(settings, &missing)?;
+    // A skill that cannot be read has no hash, but is there.
+    let is_unread = |entry: &&Entry| {
+        let mut skills = wanted.skills.skills.iter();
+        entry.kind == Kind::Skill && skills.any(|skill| skill.name.as_str() == entry.name)
+    };
+    let gone = settled.comparison.gone.iter();
+    settled.kept = gone.filter(|it| unseen.may_hold(it) || is_unread(it)).cloned().collect();
+    settled.refuse_if_locked(settings, &unseen)?;
     settled.refuse_if_unaudited(settings, root, terms.audited)?;
     let store = Store::new(&settings.dirs.cache);
-    let ledger = agents_sync::Places::below(&settings.dirs.state).ledger;
-    let pinned = Pinned { store: &store, ledger: Ledger::load(&ledger).unwrap_or_default() };
-    settled.enforce(&subjects, wanted, &pinned);
+    settled.enforce(&subjects, wanted, &Pinned::new(&store, &settings.dirs.state));
     if writing == Writing::Yes {
         settled.keep_contents(&subjects, wanted, &store);
     }
@@ -150,21 +149,12 @@ pub(super) fn settle(
 fn survey(surveyor: &Surveyor<'_>, wanted: &Wanted) -> (Vec<Subject>, Vec<Item>) {
     let plugins = surveyor.plugins().into_iter();
     let plugins = plugins.map(|(key, item)| (Subject::Plugin(key), item));
+    let digests = wanted.digests();
     let skills = wanted.skills.skills.iter().enumerate().filter_map(|(at, skill)| {
-        let hash = Hash::parse(wanted.digest_of(skill)?)?;
+        let hash = Hash::parse(digests.get(skill.dir.as_path())?)?;
         Some((Subject::Skill(at), surveyor.skill(skill, hash)))
     });
     plugins.chain(skills).unzip()
-}
-
-/// What applies, or may, but is not on this machine.
-fn missing(surveyor: &Surveyor<'_>, wanted: &Wanted) -> Vec<String> {
-    let mut missing = surveyor.missing();
-    let skipped = wanted.skills.skipped.iter().filter(|it| it.why == Why::NotFetched);
-    missing.extend(skipped.map(|it| format!("{} of `{}`", it.what, it.plugin)));
-    missing.sort();
-    missing.dedup();
-    missing
 }
 
 /// What a machine finds suspicious about the content of a skill.
@@ -179,20 +169,23 @@ fn lock_failure(error: agents_system::lock::LockError) -> Failure {
 
 impl Settled {
     /// `--locked`: what is agreed to must be there, and must not change.
-    fn refuse_if_locked(&self, settings: &Settings, missing: &[String]) -> Result<(), Failure> {
+    fn refuse_if_locked(&self, settings: &Settings, unseen: &Unseen) -> Result<(), Failure> {
         let flag = match (settings.flags.frozen, settings.flags.locked) {
             (true, _) => "--frozen",
             (_, true) => "--locked",
             (false, false) => return Ok(()),
         };
         let refuse = |message: String| Failure::new(ErrorKind::Failure, message);
-        let Some(before) = &self.before else {
+        let nothing = Lock::default();
+        let is_needed = !self.agreed().entries().is_empty();
+        let Some(before) = self.before.as_ref().or((!is_needed).then_some(&nothing)) else {
             return Err(refuse(format!("`{LOCK_FILE}` is missing, and `{flag}` was given"))
                 .hint(format!("run `cargo agents sync` without `{flag}` and commit the file")));
         };
-        if !missing.is_empty() {
-            let gone = self.comparison.gone.iter().map(|entry| format!("{entry}"));
-            let lines: Vec<String> = gone.chain(missing.iter().cloned()).collect();
+        let hidden = self.kept.iter().filter(|it| unseen.may_hold(it));
+        let mut lines: Vec<String> = hidden.map(ToString::to_string).collect();
+        if !lines.is_empty() {
+            lines.extend(unseen.words.iter().cloned());
             return Err(refuse(format!("what `{LOCK_FILE}` lists is not on this machine"))
                 .details(lines.join("\n"))
                 .hint(format!("run `cargo agents sync` once with the network, without `{flag}`")));
@@ -237,7 +230,7 @@ impl Settled {
 
     /// What is agreed to after this run. Installations are added by [`record`](Self::record).
     fn agreed(&self) -> Lock {
-        let agreed = self.comparison.agreed(self.knowledge);
+        let agreed = self.comparison.agreed(&self.kept);
         let is_program = |entry: &&Entry| entry.kind == Kind::Installation;
         let programs = self.before.iter().flat_map(Lock::entries).filter(is_program);
         Lock::new(agreed.entries().iter().chain(programs).cloned())
@@ -268,7 +261,7 @@ impl Settled {
         hooks: &[ActiveHook],
         writing: Writing,
     ) -> Result<Vec<String>, Failure> {
-        let agreed = self.comparison.agreed(self.knowledge);
+        let agreed = self.comparison.agreed(&self.kept);
         let mut entries: Vec<Entry> =
             agreed.entries().iter().filter(|it| it.kind != Kind::Installation).cloned().collect();
         let before = self.before.clone().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! What the hosts of this workspace should have: the way from configuration and active set to the desired state.
 
-use std::rc::Rc;
+use std::{collections::HashMap, rc::Rc};
 
 use agents_host::{Event, Host, HostId, Overrides, Roots, find, hooks::OUR_NAME, hosts};
 use agents_plugin::{
@@ -119,15 +119,9 @@ pub(super) fn wanted(here: &Here<'_>, hosts: &[&Host], roots: &Roots<'_>) -> Wan
 }
 
 impl Wanted {
-    /// The digest of what a skill consists of.
-    pub(super) fn digest_of(&self, skill: &Skill) -> Option<&str> {
-        let mut wanted = self.desired.skills.iter();
-        wanted.find(|it| it.source == skill.dir).map(|it| it.digest.as_str())
-    }
-
-    /// Whether some skill is not known well enough to be compared.
-    pub(super) fn skills_lack_digests(&self) -> bool {
-        self.skills.skills.iter().any(|skill| self.digest_of(skill).is_none())
+    /// The digests of what skills consist of, by their directories.
+    pub(super) fn digests(&self) -> HashMap<&Utf8Path, &str> {
+        self.desired.skills.iter().map(|it| (it.source.as_path(), it.digest.as_str())).collect()
     }
 
     /// Brings this content instead of what the skill consists of now; nothing, if there is none.

@@ -62,6 +62,7 @@ fn the_help_of_an_empty_home_reads_like_this() {
     Usage: cargo agents [OPTIONS] [COMMAND]
 
     Commands for humans:
+      audit        See everything that is active here: from whom, with which rights, and who has looked at it
       completions  Print a completion script for a shell
       config       See the settings that count, and where they come from
       diff         Show what `sync` would change, line by line
@@ -71,6 +72,7 @@ fn the_help_of_an_empty_home_reads_like_this() {
       sync         Bring them what this workspace's crates offer
       tour         See what this program does, in a sample workspace that is gone afterwards
       uninstall    Take back everything that `sync` ever wrote
+      update       Show what changed in crates that you use plugins of, and accept it
 
     Commands for agents:
       crate-info   Find a crate's sources, at the version this workspace uses
@@ -80,6 +82,8 @@ fn the_help_of_an_empty_home_reads_like_this() {
       -q, --quiet           Print results and errors only
       -v, --verbose         Also print what is merely worth knowing
           --offline         Never use the network
+          --locked          Fail where `agents.lock` would change
+          --frozen          The same, and never use the network
           --update <LEVEL>  How fresh git registries and installed tools must be [default: none]
                             [possible values: none, check, fetch]
           --color <WHEN>    When to use colours [default: auto] [possible values: auto, always, never]

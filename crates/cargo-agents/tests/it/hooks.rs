@@ -132,7 +132,7 @@ fn hooks_of_the_workspace_itself_need_the_users_word() {
     let world = World::new();
     let root = world.sample.root();
     let manifest = "[[hooks]]\nname = \"no-publish\"\nevent = \"PreToolUse\"\ncommand = { script = \"guard.sh\" }\n";
-    scratch::write(&root.join("SYMPOSIUM.toml"), &format!("name = \"app-guard\"\n{manifest}"));
+    scratch::write(&root.join("SYMPOSIUM.toml"), format!("name = \"app-guard\"\n{manifest}"));
     world.sample.scratch().script(root.join("guard.sh"), GUARD);
     let publish = bash("cargo publish");
     assert!(!denied(&call(&world, "claude", "pre-tool-use", &publish)));

@@ -145,6 +145,26 @@ fn an_upgrade_with_a_hidden_instruction_waits_until_somebody_has_read_it() {
     assert!(it.ok(&["update"]).stdout.starts_with("Nothing waits"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn somebody_at_a_terminal_is_asked_and_only_a_yes_is_a_yes() {
+    use agents_testkit::terminal::{Size, Terminal};
+    let it = Trusting::new();
+    it.ok(&["sync"]);
+    it.poison();
+    let agreed = it.lock();
+    for (key, code, is_accepted) in [("n", 0, false), ("\u{1b}", 130, false), ("y", 0, true)] {
+        let mut terminal = Terminal::start(&it.command(&["update"]), Size::USUAL);
+        let screen = terminal.wait_for("Accept the skill `usage`?");
+        assert!(screen.contains("+Prepare statements.\\u{e0072}"), "{screen}");
+        terminal.press([key]);
+        let ended = terminal.end();
+        assert_eq!(ended.code, Some(code), "{key:?}: {ended:?}");
+        assert_eq!(it.lock() != agreed, is_accepted, "{key:?}");
+        assert_eq!(it.read(INSTALLED).contains(HIDDEN), is_accepted, "{key:?}");
+    }
+}
+
 #[test]
 fn the_same_content_in_a_new_version_only_moves_the_record() {
     let it = Trusting::new();

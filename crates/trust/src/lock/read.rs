@@ -1,18 +1,13 @@
 //! From the text of a lock file to its entries.
 
+use std::collections::BTreeMap;
+
+use super::{CrateFrom, Entry, Hash, Kind, Lock, LockFileError, RegistryFrom, Source, VERSION};
 use agents_system::{
     decode::{Document, Table, Text},
     finding::Finding,
 };
 use camino::{Utf8Path, Utf8PathBuf};
-use serde::Deserialize;
-
-use super::{CrateFrom, Entry, Hash, Kind, Lock, LockFileError, RegistryFrom, Source, VERSION};
-
-#[derive(Deserialize)]
-struct Layout {
-    version: Option<i64>,
-}
 
 impl Lock {
     /// Reads the text of `file`. Branches may have left the entries in any order; two that contradict each other are an error.
@@ -25,11 +20,11 @@ impl Lock {
         let document =
             Document::parse(file.to_owned(), text).map_err(|finding| invalid(vec![*finding]))?;
         // What a later version writes may look like anything, so this is looked at first.
-        let layout = toml::from_str::<Layout>(text).ok().and_then(|it| it.version);
+        let layout = layout(text);
         if let Some(found) = layout.filter(|found| *found > VERSION) {
             return Err(LockFileError::Newer { file: file.to_owned(), found });
         }
-        let mut entries: Vec<Entry> = Vec::new();
+        let (mut entries, mut hashes) = (Vec::new(), BTreeMap::new());
         {
             let root = document.root();
             root.get("version");
@@ -39,10 +34,9 @@ impl Lock {
             for kind in Kind::ALL {
                 for table in root.tables(kind.word()) {
                     let Some(entry) = decode(kind, &table) else { continue };
-                    let contradicts = |known: &Entry| {
-                        known.is_of_same_content(&entry) && known.hash != entry.hash
-                    };
-                    if entries.iter().any(contradicts) {
+                    let pin = (entry.kind, entry.name.clone(), entry.source.clone());
+                    let known = hashes.insert(pin, entry.hash.clone());
+                    if known.is_some_and(|known| known != entry.hash) {
                         table.report(Finding::error(format!("{entry} is here with two hashes")));
                     }
                     entries.push(entry);
@@ -57,10 +51,12 @@ impl Lock {
     }
 }
 
-impl Entry {
-    fn is_of_same_content(&self, other: &Self) -> bool {
-        (self.kind, &self.name, &self.source) == (other.kind, &other.name, &other.source)
-    }
+/// The number at the top.
+fn layout(text: &str) -> Option<i64> {
+    let top = text.lines().take_while(|line| !line.starts_with('['));
+    let mut keys = top.filter_map(|line| line.split_once('='));
+    let (_, value) = keys.find(|(key, _)| key.trim() == "version")?;
+    value.trim().parse().ok()
 }
 
 fn decode(kind: Kind, table: &Table<'_>) -> Option<Entry> {

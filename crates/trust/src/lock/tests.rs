@@ -160,8 +160,7 @@ fn two_branches_that_add_an_entry_each_are_merged_by_git() {
     commit(&["clap", "rand", "serde", "tokio"]);
     repo.switch("main").branch("two");
     commit(&["clap", "regex", "serde", "tokio"]);
-    let mut merge = std::process::Command::new("git");
-    let merge = merge.current_dir(repo.dir()).args(["merge", "--quiet", "one"]).output().unwrap();
-    assert!(!merge.status.success());
+    let merge = agents_system::process::Call::new("git").args(["merge", "--quiet", "one"]);
+    assert!(!merge.cwd(repo.dir()).status().unwrap().success());
     assert!(matches!(parse(&read()), Err(LockFileError::Conflict { .. })));
 }

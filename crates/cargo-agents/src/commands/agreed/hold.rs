@@ -1,6 +1,6 @@
 //! What was agreed to stays where it is, however the world around it changes.
 
-use std::rc::Rc;
+use std::{cell::OnceCell, rc::Rc};
 
 use agents_plugin::skills::{Skill, SkillTree};
 use agents_system::{
@@ -8,12 +8,13 @@ use agents_system::{
     ledger::{Ledger, Property},
 };
 use agents_trust::{
-    compare::{Compared, Trust, Verdict},
+    compare::{Compared, Status, Trust, Verdict},
     items::PluginKey,
     lock::{Entry, Hash, Kind},
     review::{Review, review},
     store::{Store, Stored},
 };
+use camino::Utf8Path;
 
 use super::{Pending, Settled, Subject, is_changed, suspicions};
 use crate::commands::wanted::Wanted;
@@ -23,11 +24,22 @@ const MAX_LINES: usize = 60;
 
 /// Where contents that were agreed to can be found.
 pub(super) struct Pinned<'p> {
-    pub(super) store: &'p Store,
-    pub(super) ledger: Ledger,
+    store: &'p Store,
+    state: &'p Utf8Path,
+    ledger: OnceCell<Ledger>,
 }
 
-impl Pinned<'_> {
+impl<'p> Pinned<'p> {
+    pub(super) fn new(store: &'p Store, state: &'p Utf8Path) -> Self {
+        Self { store, state, ledger: OnceCell::new() }
+    }
+
+    /// What is installed; read only if something has to be held.
+    fn ledger(&self) -> &Ledger {
+        let load = || Ledger::load(&agents_sync::Places::below(self.state).ledger);
+        self.ledger.get_or_init(|| load().unwrap_or_default())
+    }
+
     /// The content with that hash, from our store or from where it is installed.
     fn tree(&self, hash: &Hash, findings: &mut Vec<Finding>) -> Option<SkillTree> {
         match self.store.get(hash) {
@@ -39,7 +51,7 @@ impl Pinned<'_> {
                 findings.push(finding.hint("remove the file; `cargo agents sync` makes it again"));
             }
         }
-        let installed = self.ledger.entries.iter().filter_map(|entry| match &entry.property {
+        let installed = self.ledger().entries.iter().filter_map(|entry| match &entry.property {
             Property::Directory { dir, digest } if digest == hash.digits() => Some(dir),
             _ => None,
         });
@@ -97,7 +109,7 @@ impl Settled {
         wanted.pin(skill, old.clone().map(Rc::new));
         if it.verdict == Verdict::Refuse {
             self.findings.push(altered(it, &review, old.is_some()));
-        } else if !matches!(it.status, agents_trust::compare::Status::Moved { .. }) {
+        } else if !matches!(it.status, Status::Moved { .. }) {
             self.wait(it, review, suspicions(skill), old.is_some());
         }
     }
@@ -109,11 +121,11 @@ impl Settled {
         wanted: &mut Wanted,
         pinned: &Pinned<'_>,
     ) {
-        if matches!(it.status, agents_trust::compare::Status::Moved { .. }) {
+        if matches!(it.status, Status::Moved { .. }) {
             return;
         }
         wanted.hooks.retain(|hook| (&hook.plugin, &hook.origin) != (&key.0, &key.1));
-        wanted.pin_servers(key, &pinned.ledger);
+        wanted.pin_servers(key, pinned.ledger());
         match it.verdict {
             Verdict::Refuse => self.findings.push(altered(it, &Review::default(), false)),
             Verdict::Hold | Verdict::Take => {

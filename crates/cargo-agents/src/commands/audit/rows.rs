@@ -113,6 +113,8 @@ pub(super) fn rows(here: &Here<'_>) -> Result<(Vec<Row>, Vec<Finding>), Failure>
     }
     for entry in lock.entries().iter().filter(|it| it.kind == Kind::Installation) {
         let (plugin, _) = entry.name.split_once('/').unwrap_or((&entry.name, ""));
+        let owner = rows.iter().find(|row: &&Row| row.kind == "plugin" && row.name == plugin);
+        let trust = owner.map_or("crate", |row| row.trust);
         rows.push(Row {
             kind: "installation",
             name: entry.name.clone(),
@@ -120,7 +122,7 @@ pub(super) fn rows(here: &Here<'_>) -> Result<(Vec<Row>, Vec<Finding>), Failure>
             entry: entry.clone(),
             authors: Vec::new(),
             rights: RUNS_CODE.to_vec(),
-            trust: "registry",
+            trust,
             consent: "its plugin".to_owned(),
             state: "agreed",
             records: Vec::new(),

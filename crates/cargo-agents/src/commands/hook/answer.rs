@@ -10,7 +10,7 @@ use agents_host::Event;
 use agents_plugin::{
     hooks::{
         ActiveHook,
-        index::{HookIndex, Scrutiny, Session},
+        index::{HookIndex, Known, Scrutiny, Session},
     },
     predicate::{Surroundings, evaluate::Asker},
 };
@@ -136,7 +136,7 @@ fn applicable(settings: &Settings, event: Event) -> Result<Facts, Failure> {
             None => return Err(failure),
         },
     };
-    let hooks = last.as_ref().map(|known| known.hooks()).unwrap_or_default();
+    let hooks = last.as_ref().map(Known::hooks).unwrap_or_default();
     let session = last.map(|known| known.session).unwrap_or_default();
     Ok(Facts { hooks, session, findings })
 }
