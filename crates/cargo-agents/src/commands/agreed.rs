@@ -5,7 +5,7 @@ mod hold;
 use std::collections::BTreeMap;
 
 use agents_install::Installer;
-use agents_plugin::{hooks::ActiveHook, skills::Skill};
+use agents_plugin::{hooks::ActiveHook, plugin::Origin, skills::Skill};
 use agents_system::{
     explain::ErrorKind,
     finding::Finding,
@@ -129,9 +129,12 @@ pub(super) fn settle(
         false => surveyor.unseen(&wanted.skills.skipped),
     };
     // A skill that cannot be read has no hash, but is there.
+    let digests = wanted.digests();
     let is_unread = |entry: &&Entry| {
-        let mut skills = wanted.skills.skills.iter();
-        entry.kind == Kind::Skill && skills.any(|skill| skill.name.as_str() == entry.name)
+        let mut unread = wanted.skills.skills.iter();
+        let is_it =
+            |it: &Skill| it.name.as_str() == entry.name && !digests.contains_key(it.dir.as_path());
+        entry.kind == Kind::Skill && unread.any(is_it)
     };
     let gone = settled.comparison.gone.iter();
     settled.kept = gone.filter(|it| unseen.may_hold(it) || is_unread(it)).cloned().collect();
@@ -306,6 +309,9 @@ fn programs(installer: &Installer<'_>, hooks: &[ActiveHook]) -> Vec<(String, Opt
 
 /// Whether hooks of a crate's plugin may run: what it is now must be what was agreed to. Without a lock file nothing was.
 pub(crate) fn may_run(here: &Here<'_>, hooks: &mut Vec<ActiveHook>) {
+    if !hooks.iter().any(|hook| matches!(hook.origin, Origin::Crate(..))) {
+        return;
+    }
     let Some(workspace) = here.workspace.as_ref() else { return };
     let Ok(Some(lock)) = LockFile::beside(&workspace.root).load() else { return };
     let surveyor = Surveyor::new(here.registries, &here.set, workspace);
