@@ -1,7 +1,10 @@
 //! From the active set to what would be recorded about it: everything that applies, exactly where it comes from, and who stands
 //! for it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use agents_install::{Installation, Runnable, git::GitAddress};
 use agents_plugin::{
@@ -30,6 +33,8 @@ pub struct Surveyor<'a> {
     set: &'a ActiveSet,
     workspace: &'a Workspace,
     trust: BTreeMap<PluginKey, Trust>,
+    /// Where registries are, each found out once.
+    places: RefCell<BTreeMap<String, RegistryFrom>>,
 }
 
 /// What is not on this machine.
@@ -58,7 +63,7 @@ impl<'a> Surveyor<'a> {
     /// For this workspace.
     #[must_use]
     pub fn new(registries: Registries<'a>, set: &'a ActiveSet, workspace: &'a Workspace) -> Self {
-        Self { registries, set, workspace, trust: trust_in(set) }
+        Self { registries, set, workspace, trust: trust_in(set), places: RefCell::default() }
     }
 
     /// Every active plugin except those that ship inside the program. What the workspace keeps without a manifest is no more than
@@ -174,8 +179,20 @@ impl<'a> Surveyor<'a> {
     }
 
     fn registry(&self, name: &str, path: Utf8PathBuf) -> Source {
+        let known = self.places.borrow().get(name).cloned();
+        let from = known.unwrap_or_else(|| self.place_of(name));
+        self.places.borrow_mut().insert(name.to_owned(), from.clone());
+        // Only a skill that lies outside of its registry has one, and that place is this machine's own.
+        let path = match path.is_absolute() {
+            true => self.inside(&path).unwrap_or_else(|| last(&path)),
+            false => path,
+        };
+        Source::Registry { name: name.to_owned(), from, path }
+    }
+
+    fn place_of(&self, name: &str) -> RegistryFrom {
         let spec = self.registries.config.registries.iter().find(|spec| spec.name == name);
-        let from = match spec.map(|spec| &spec.place) {
+        match spec.map(|spec| &spec.place) {
             Some(RegistryPlace::Git(url)) => {
                 let address = GitAddress::parse(url).ok();
                 let checkout = address.and_then(|it| self.registries.checkouts.current(&it));
@@ -184,13 +201,7 @@ impl<'a> Surveyor<'a> {
             }
             Some(RegistryPlace::Path(dir)) => RegistryFrom::Path(self.inside(dir)),
             None => RegistryFrom::Path(None),
-        };
-        // Only a skill that lies outside of its registry has one, and that place is this machine's own.
-        let path = match path.is_absolute() {
-            true => self.inside(&path).unwrap_or_else(|| last(&path)),
-            false => path,
-        };
-        Source::Registry { name: name.to_owned(), from, path }
+        }
     }
 
     fn within_registry(&self, plugin: &Plugin) -> Utf8PathBuf {

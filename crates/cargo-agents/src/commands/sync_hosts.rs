@@ -261,9 +261,10 @@ fn report(
         let hosts = if it.hosts.is_empty() { it.place.clone() } else { it.hosts.join(", ") };
         let lines = match (it.lines, mode) {
             (None, _) => String::new(),
-            (Some(lines), Mode::Apply) => format!("  {lines} lines changed"),
+            (Some(lines), Mode::Apply) => format!("  {} changed", counted(lines)),
             (Some(lines), _) => {
-                format!("  {lines} lines changed, see `cargo agents diff {}`", it.name)
+                let lines = counted(lines);
+                format!("  {lines} changed, see `cargo agents diff {}`", it.name)
             }
         };
         output.line(format!(
@@ -285,6 +286,11 @@ fn report(
     output.flush()?;
     output.findings(findings);
     Ok(())
+}
+
+/// `1 line`, `2 lines`
+pub(super) fn counted(lines: usize) -> String {
+    if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
 }
 
 /// One row for what several hosts get. The events that a host calls us for are one row, too: nobody chose them one by one.

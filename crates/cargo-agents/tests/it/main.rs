@@ -10,6 +10,7 @@
 
 mod world;
 
+mod audit;
 mod command_line;
 mod config;
 mod consent;

@@ -1,14 +1,15 @@
-//! What was agreed to: `agents.lock`, `update`, `audit`, and a dependency that changes its mind.
+//! What was agreed to: `agents.lock`, `update`, and a dependency that changes its mind.
 
 use agents_testkit::scratch;
 use camino::Utf8PathBuf;
 
 use crate::world::{Run, World};
 
-const OLD: &str = "---\nname: usage\ndescription: Use when writing SQL\n---\nPrepare statements.\n";
+pub(crate) const OLD: &str =
+    "---\nname: usage\ndescription: Use when writing SQL\n---\nPrepare statements.\n";
 /// Spelled in tag characters, as nobody sees them: "rm -rf".
 const HIDDEN: &str = "\u{e0072}\u{e006d}\u{e0020}\u{e002d}\u{e0072}\u{e0066}";
-const INSTALLED: &str = ".claude/skills/usage/SKILL.md";
+pub(crate) const INSTALLED: &str = ".claude/skills/usage/SKILL.md";
 
 /// A workspace that uses the plugin of its dependency `tiny-sql`, which has one skill.
 pub(crate) struct Trusting {
@@ -24,35 +25,35 @@ impl Trusting {
         it
     }
 
-    fn config(&self, plugins: &str) {
+    pub(crate) fn config(&self, plugins: &str) {
         self.world.config(&format!(
             "hosts = [\"claude\", \"codex\"]\nhook-scope = \"project\"\n[defaults]\nsymposium-recommendations = false\n[plugins]\n{plugins}\n"
         ));
     }
 
     /// Puts a version of the crate where cargo finds it.
-    fn publish(&self, version: &str, skill: &str) {
+    pub(crate) fn publish(&self, version: &str, skill: &str) {
         self.publish_with(version, &[("src/lib.rs", ""), ("skills/usage/SKILL.md", skill)]);
     }
 
-    fn publish_with(&self, version: &str, files: &[(&str, &str)]) {
+    pub(crate) fn publish_with(&self, version: &str, files: &[(&str, &str)]) {
         let authors = "authors = [\"Ada <ada@example.com>\"]";
         self.world.sample.vendor().krate("tiny-sql", version, authors, files);
     }
 
     /// What `cargo update` and a build do: vendored sources are only found when cargo is asked.
-    fn upgrade(&self) {
+    pub(crate) fn upgrade(&self) {
         self.world.sample.lock();
         self.ok(&["plugin", "sync"]);
     }
 
     /// A new version with a hidden instruction.
-    fn poison(&self) {
+    pub(crate) fn poison(&self) {
         self.publish("0.3.2", &OLD.replace("statements.", &format!("statements.{HIDDEN}")));
         self.upgrade();
     }
 
-    fn command(&self, args: &[&str]) -> std::process::Command {
+    pub(crate) fn command(&self, args: &[&str]) -> std::process::Command {
         let user = self.world.sample.scratch().path("user");
         std::fs::create_dir_all(&user).unwrap();
         let mut command = self.world.command(args);
@@ -63,31 +64,31 @@ impl Trusting {
         command
     }
 
-    fn run(&self, args: &[&str]) -> Run {
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
         Run::from(self.command(args).output().unwrap())
     }
 
-    fn ok(&self, args: &[&str]) -> Run {
+    pub(crate) fn ok(&self, args: &[&str]) -> Run {
         let run = self.run(args);
         assert_eq!(run.code, Some(0), "{args:?}: {run:?}");
         run
     }
 
-    fn json(&self, args: &[&str]) -> serde_json::Value {
+    pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
         let run = self.run(&[&["--json"], args].concat());
         serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"))
     }
 
-    fn path(&self, relative: &str) -> Utf8PathBuf {
+    pub(crate) fn path(&self, relative: &str) -> Utf8PathBuf {
         self.world.sample.root().join(relative)
     }
 
-    fn read(&self, relative: &str) -> String {
+    pub(crate) fn read(&self, relative: &str) -> String {
         std::fs::read_to_string(self.path(relative))
             .unwrap_or_else(|error| panic!("{relative}: {error}"))
     }
 
-    fn lock(&self) -> String {
+    pub(crate) fn lock(&self) -> String {
         self.read("agents.lock")
     }
 }
@@ -282,6 +283,53 @@ fn a_tampered_store_is_noticed_and_not_used() {
     assert_eq!(it.read(INSTALLED), OLD, "the installed copy is the one that was agreed to");
 }
 
+#[test]
+fn a_git_registry_is_recorded_by_its_commit_and_a_changed_checkout_is_an_error() {
+    let it = Trusting::new();
+    let repo = agents_testkit::repo::Repo::init(it.world.sample.scratch().path("team"));
+    let manifest = "name = \"house\"\ncrates = [\"*\"]\n[[skills]]\nsource.path = \"skills\"\n";
+    repo.write("house/SYMPOSIUM.toml", manifest);
+    repo.write("house/skills/style/SKILL.md", OLD.replace("usage", "style"));
+    let first = repo.commit("one");
+    it.world.sample.write("tools/t/SYMPOSIUM.toml", "name = \"tools\"\ncrates = [\"*\"]\n");
+    it.world.config(&format!(
+        "hosts = [\"claude\"]\nhook-scope = \"project\"\n[defaults]\nsymposium-recommendations = false\n[[registry]]\nname = \"team\"\ngit = \"{}\"\n[[registry]]\nname = \"inside\"\npath = \"{}\"\n",
+        repo.url(),
+        it.path("tools"),
+    ));
+    it.ok(&["plugin", "sync"]);
+    it.ok(&["sync"]);
+    let from = format!("registry = \"team\"\nfrom = \"git {}\"\n", repo.url());
+    let of_skill = format!("{from}commit = \"{first}\"\npath = \"house/skills/style\"\n");
+    assert!(it.lock().contains(&of_skill), "{}", it.lock());
+    assert!(it.lock().contains("registry = \"inside\"\nfrom = \"path tools\"\n"), "{}", it.lock());
+    repo.write("house/skills/style/SKILL.md", OLD.replace("usage", "style") + "More.\n");
+    let second = repo.commit("two");
+    it.ok(&["plugin", "sync"]);
+    let run = it.ok(&["sync"]);
+    assert!(run.stdout.contains("1 line changed"), "{run:?}");
+    assert!(it.lock().contains(&of_skill.replace(&first, &second)), "{}", it.lock());
+    // Somebody edits the checkout in our cache.
+    let installed = it.read(".claude/skills/style/SKILL.md");
+    let mut waiting = vec![it.world.home().join("cache/repositories")];
+    while let Some(dir) = waiting.pop() {
+        for entry in dir.read_dir_utf8().unwrap().flatten() {
+            match entry.path().file_name() {
+                Some("SKILL.md") => {
+                    std::fs::write(entry.path(), OLD.replace("usage", "style")).unwrap()
+                }
+                _ if entry.file_type().unwrap().is_dir() => waiting.push(entry.path().to_owned()),
+                _ => {}
+            }
+        }
+    }
+    let run = it.run(&["sync"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("skill `style` from registry `team` at"), "{run:?}");
+    assert!(run.stderr.contains("-More."), "{run:?}");
+    assert_eq!(it.read(".claude/skills/style/SKILL.md"), installed);
+}
+
 // ---- hooks and servers of crates
 
 #[test]
@@ -419,69 +467,4 @@ fn many_at_once_never_corrupt_the_lock_file() {
     it.ok(&["sync", "--locked"]);
     assert!(it.lock().contains("0.3.2") && !it.lock().contains("0.3.1"), "{}", it.lock());
     assert!(it.read(INSTALLED).contains("Always prepare"));
-}
-
-// ---- audit
-
-#[test]
-fn what_nobody_has_looked_at_is_refused_until_somebody_has() {
-    let it = Trusting::new();
-    let refused = it.run(&["sync", "--require-audit"]);
-    assert_eq!(refused.code, Some(3), "{refused:?}");
-    assert!(refused.stderr.contains("skill `usage` from tiny-sql 0.3.1"), "{refused:?}");
-    assert!(!it.path(".claude").exists() && !it.path("agents.lock").exists());
-    it.ok(&["audit", "record", "usage", "--note", "harmless"]);
-    it.ok(&["audit", "record", "tiny-sql", "--note", "no hooks", "--user"]);
-    let records = it.read("agents-audits.toml");
-    assert!(
-        records.contains("who = \"ada\"") && records.contains("note = \"harmless\""),
-        "{records}"
-    );
-    it.ok(&["sync", "--require-audit"]);
-    assert_eq!(it.read(INSTALLED), OLD);
-    let table = it.ok(&["audit"]).stdout;
-    let row = table.lines().find(|line| line.starts_with("skill")).unwrap();
-    assert!(row.contains("tiny-sql 0.3.1") && row.ends_with("ada"), "{table}");
-    // The next version is another content.
-    it.publish("0.3.2", &OLD.replace("Prepare", "Skip"));
-    it.upgrade();
-    it.ok(&["sync", "--require-audit"]);
-    it.ok(&["update", "--yes"]);
-    assert_eq!(it.run(&["sync", "--require-audit"]).code, Some(3));
-}
-
-#[test]
-fn records_of_others_count_and_are_kept_apart() {
-    let (ours, theirs) = (Trusting::new(), Trusting::new());
-    for name in ["usage", "tiny-sql"] {
-        theirs.ok(&["audit", "record", name, "--note", "read"]);
-    }
-    let file = theirs.path("agents-audits.toml");
-    ours.ok(&["audit", "import", file.as_str()]);
-    ours.ok(&["sync", "--require-audit"]);
-    assert!(!ours.path("agents-audits.toml").exists());
-    let audit = ours.json(&["audit"]);
-    let rows = audit["active"].as_array().unwrap();
-    let row = rows.iter().find(|row| row["kind"] == "skill").unwrap();
-    assert_eq!(row["records"][0]["origin"], file.as_str());
-    // The same from a repository.
-    let repo = agents_testkit::repo::Repo::init(ours.world.sample.scratch().path("audits"));
-    repo.write("agents-audits.toml", theirs.read("agents-audits.toml"));
-    repo.commit("records");
-    let said = ours.ok(&["audit", "import", &repo.url()]).stdout;
-    assert!(said.contains("2 records"), "{said}");
-    assert_eq!(ours.run(&["audit", "import", "nowhere"]).code, Some(2));
-}
-
-#[test]
-fn the_bill_of_materials_lists_what_has_a_content() {
-    let it = Trusting::new();
-    it.ok(&["sync"]);
-    let bill = it.json(&["audit", "--sbom"]);
-    assert_eq!((&bill["bomFormat"], &bill["specVersion"]), (&"CycloneDX".into(), &"1.6".into()));
-    let components = bill["components"].as_array().unwrap();
-    let skill = components.iter().find(|it| it["type"] == "data").unwrap();
-    assert_eq!(skill["purl"], "pkg:cargo/tiny-sql@0.3.1");
-    assert_eq!(skill["hashes"][0]["alg"], "BLAKE3");
-    assert_eq!(it.ok(&["audit", "--sbom"]).stdout, it.ok(&["audit", "--sbom"]).stdout);
 }

@@ -17,7 +17,7 @@ use agents_trust::{
 use camino::Utf8Path;
 
 use super::{Pending, Settled, Subject, is_changed, suspicions};
-use crate::commands::wanted::Wanted;
+use crate::commands::{sync_hosts::counted, wanted::Wanted};
 
 /// More of a difference is not shown in a message.
 const MAX_LINES: usize = 60;
@@ -145,13 +145,16 @@ impl Settled {
             (None, _) => format!("the {what} `{name}` of {source} is suspicious"),
         };
         if it.before().is_some() && review.lines > 0 {
-            message += &format!(" ({} lines)", review.lines);
+            message += &format!(" ({})", counted(review.lines));
         }
         message += match kind {
             Kind::Plugin => " and waits for you; its hooks and MCP servers stay as they are",
             Kind::Skill | Kind::Installation => " and is not installed",
         };
         match it.before().filter(|_| *kind == Kind::Skill) {
+            Some(before) if stays && before.source == *source => {
+                message += "; what was agreed to stays";
+            }
             Some(before) if stays => message += &format!("; that of {} stays", before.source),
             Some(before) => {
                 message += &format!("; that of {} is not on this machine", before.source);
