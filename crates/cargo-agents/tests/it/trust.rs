@@ -316,7 +316,7 @@ fn a_git_registry_is_recorded_by_its_commit_and_a_changed_checkout_is_an_error()
         for entry in dir.read_dir_utf8().unwrap().flatten() {
             match entry.path().file_name() {
                 Some("SKILL.md") => {
-                    std::fs::write(entry.path(), OLD.replace("usage", "style")).unwrap()
+                    std::fs::write(entry.path(), OLD.replace("usage", "style")).unwrap();
                 }
                 _ if entry.file_type().unwrap().is_dir() => waiting.push(entry.path().to_owned()),
                 _ => {}
