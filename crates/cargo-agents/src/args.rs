@@ -38,6 +38,12 @@ pub(crate) struct Flags {
     /// Never use the network
     #[arg(long, global = true)]
     pub(crate) offline: bool,
+    /// Fail where `agents.lock` would change
+    #[arg(long, global = true)]
+    pub(crate) locked: bool,
+    /// The same, and never use the network
+    #[arg(long, global = true)]
+    pub(crate) frozen: bool,
     /// How fresh git registries and installed tools must be
     #[arg(long, global = true, value_enum, default_value_t, value_name = "LEVEL")]
     pub(crate) update: UpdateLevel,
@@ -86,9 +92,34 @@ pub(crate) enum Command {
         /// Also replace what was edited after we wrote it
         #[arg(long)]
         overwrite: bool,
+        /// Refuse content that nobody has looked at, see `audit record`
+        #[arg(long)]
+        require_audit: bool,
     },
     /// Show what `sync` would change, line by line
-    Diff,
+    Diff {
+        /// Only this skill
+        name: Option<String>,
+    },
+    /// Show what changed in crates that you use plugins of, and accept it
+    Update {
+        /// Only this skill, plugin or crate
+        name: Option<String>,
+        /// Only show it
+        #[arg(long, conflicts_with = "yes")]
+        dry_run: bool,
+        /// Accept it without asking
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// See everything that is active here: from whom, with which rights, and who has looked at it
+    Audit {
+        /// Print a CycloneDX document
+        #[arg(long)]
+        sbom: bool,
+        #[command(subcommand)]
+        command: Option<AuditCommand>,
+    },
     /// What is active here and why, and whether your coding agents have it
     Status,
     /// Turn a plugin on, here or everywhere
@@ -211,6 +242,26 @@ impl From<HookScope> for Registration {
             HookScope::Project => Self::Project,
         }
     }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Say that you have looked at something as it is now
+    Record {
+        /// The skill or the plugin
+        name: String,
+        /// What you have to say about it
+        #[arg(long, value_name = "TEXT")]
+        note: String,
+        /// Keep the record in your configuration, not in the workspace
+        #[arg(long)]
+        user: bool,
+    },
+    /// Take over somebody else's records
+    Import {
+        /// A file, or the address of a git repository with an `agents-audits.toml`
+        from: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -405,9 +456,9 @@ pub(crate) enum CacheCommand {
 /// In which section of the help a built-in command stands; `None` keeps it out of sight.
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
-        "agent" | "command" | "completions" | "config" | "diff" | "disable" | "host" | "init"
-        | "plugin" | "search" | "self-update" | "status" | "sync" | "tour" | "uninstall"
-        | "use" => Some(Audience::Humans),
+        "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable" | "host"
+        | "init" | "plugin" | "search" | "self-update" | "status" | "sync" | "tour"
+        | "uninstall" | "update" | "use" => Some(Audience::Humans),
         _ => None,
     }
 }

@@ -1,6 +1,8 @@
 //! The built-in commands, one file each.
 
 pub(crate) mod agent;
+pub(crate) mod agreed;
+pub(crate) mod audit;
 pub(crate) mod cache;
 pub(crate) mod completions;
 pub(crate) mod config;
@@ -19,6 +21,7 @@ pub(crate) mod status;
 pub(crate) mod sync;
 pub(crate) mod sync_hosts;
 pub(crate) mod tour;
+pub(crate) mod update;
 pub(crate) mod use_plugin;
 pub(crate) mod validate;
 mod wanted;

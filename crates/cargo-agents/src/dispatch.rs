@@ -111,12 +111,14 @@ fn first_party(name: &str) -> Option<Vec<String>> {
 }
 
 fn flags_again(flags: &Flags) -> Vec<&'static str> {
-    let Flags { json, quiet, verbose, offline, color, update: _, help: _ } = flags;
+    let Flags { json, quiet, verbose, offline, locked, frozen, color, update: _, help: _ } = flags;
     let switches = [
         (*json, "--json"),
         (*quiet, "--quiet"),
         (*verbose, "--verbose"),
         (*offline, "--offline"),
+        (*locked, "--locked"),
+        (*frozen, "--frozen"),
         (*color == ColorWhen::Always, "--color=always"),
         (*color == ColorWhen::Never, "--color=never"),
     ];

@@ -30,7 +30,9 @@ use agents_sync::Edited;
 use crate::{
     args::{Args, Command},
     commands::{
+        agreed::{Audited, Terms},
         sync_hosts::Mode,
+        update,
         use_plugin::{Manner, Place},
     },
     failure::Failure,
@@ -94,16 +96,30 @@ fn obey(
 ) -> Result<ExitCode, Failure> {
     match command {
         Some(Command::Init(args)) => commands::init::run(settings, output, &args),
-        Some(Command::Sync { dry_run, check, overwrite }) => {
+        Some(Command::Sync { dry_run, check, overwrite, require_audit }) => {
             let mode = match (dry_run, check) {
                 (true, _) => Mode::DryRun,
                 (false, true) => Mode::Check,
                 (false, false) => Mode::Apply,
             };
-            commands::sync_hosts::run(settings, output, mode, edited(overwrite))
+            let audited = if require_audit { Audited::Required } else { Audited::Optional };
+            let terms = Terms { audited, ..Terms::default() };
+            commands::sync_hosts::run(settings, output, mode, edited(overwrite), &terms, None)
         }
-        Some(Command::Diff) => {
-            commands::sync_hosts::run(settings, output, Mode::Diff, edited(false))
+        Some(Command::Diff { name }) => {
+            let (mode, terms, edited) = (Mode::Diff, Terms::default(), edited(false));
+            commands::sync_hosts::run(settings, output, mode, edited, &terms, name.as_deref())
+        }
+        Some(Command::Update { name, dry_run, yes }) => {
+            let manner = match (dry_run, yes) {
+                (true, _) => update::Manner::OnlyShow,
+                (false, true) => update::Manner::Accept,
+                (false, false) => update::Manner::Ask,
+            };
+            commands::update::run(settings, output, name.as_deref(), manner)
+        }
+        Some(Command::Audit { sbom, command }) => {
+            commands::audit::run(settings, output, sbom, command)
         }
         Some(Command::Status) => commands::status::run(settings, output),
         Some(Command::Use { name, global, remove }) => {

@@ -10,6 +10,7 @@ use crate::{
             explain::AgentExplainDocument, list::AgentListDocument, show::AgentShowDocument,
             unpack::AgentUnpackDocument, validate::AgentValidateDocument,
         },
+        audit::AuditDocument,
         cache::CacheDocument,
         config::{ConfigDocument, PathDocument},
         crate_info::CrateDocument,
@@ -25,6 +26,7 @@ use crate::{
         sync::SyncDocument,
         sync_hosts::SyncHostsDocument,
         tour::TourDocument,
+        update::UpdateDocument,
         use_plugin::UseDocument,
         validate::ValidateDocument,
         workflow::{CommandListDocument, CommandShowDocument},
@@ -69,6 +71,8 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<AgentUnpackDocument>("agent-unpack");
     check::<CommandListDocument>("command-list");
     check::<CommandShowDocument>("command-show");
+    check::<UpdateDocument>("update");
+    check::<AuditDocument>("audit");
     check::<FailureDocument>("error");
 }
 

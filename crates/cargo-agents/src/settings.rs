@@ -57,5 +57,5 @@ impl Settings {
 
 fn network(flags: &Flags) -> Network {
     let by_variable = env::CARGO_NET_OFFLINE.text().is_some_and(|value| value == "true");
-    if flags.offline || by_variable { Network::Offline } else { Network::Allowed }
+    if flags.offline || flags.frozen || by_variable { Network::Offline } else { Network::Allowed }
 }

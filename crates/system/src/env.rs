@@ -64,6 +64,8 @@ variables! {
     NO_COLOR = "NO_COLOR";
     /// Any value but the empty one and `false` means that nobody is there to answer a question.
     CI = "CI";
+    /// Who signs a record of an audit where git does not know it.
+    USER = "USER";
     /// `dumb`, or none: questions are asked line by line, without moving the cursor.
     TERM = "TERM";
 }

@@ -21,6 +21,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["agents-system", "agents-workspace", "agents-install", "agents-plugin", "agents-host"],
     ),
     ("agents-hook", &["agents-system", "agents-host"]),
+    ("agents-trust", &["agents-system", "agents-workspace", "agents-install", "agents-plugin"]),
     (
         "agents-agent",
         &["agents-system", "agents-workspace", "agents-install", "agents-plugin", "agents-host"],
@@ -36,6 +37,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-sync",
             "agents-hook",
             "agents-agent",
+            "agents-trust",
         ],
     ),
     ("agents-fuzz", &["agents-system", "agents-workspace", "agents-plugin", "agents-host"]),

@@ -322,7 +322,8 @@ impl PackageSource {
     }
 
     /// Whether it is the registry that is meant when none is named.
-    pub(crate) fn is_crates_io(&self) -> bool {
+    #[must_use]
+    pub fn is_crates_io(&self) -> bool {
         matches!(self, Self::Registry { id } if id == CRATES_IO)
     }
 }

@@ -20,6 +20,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
+    agreed,
     sync_hosts::{self, Mode},
     wanted,
 };
@@ -120,7 +121,10 @@ pub(crate) fn run(
     output.flush()?;
     match then {
         // It says what there is to say about hosts, too.
-        Then::Sync => sync_hosts::run(settings, output, Mode::Apply, Edited::Keep),
+        Then::Sync => {
+            let terms = agreed::Terms::default();
+            sync_hosts::run(settings, output, Mode::Apply, Edited::Keep, &terms, None)
+        }
         Then::End => {
             output.findings(&findings);
             Ok(ExitCode::SUCCESS)

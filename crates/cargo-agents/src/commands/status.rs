@@ -25,11 +25,12 @@ use camino::Utf8Path;
 use serde::Serialize;
 
 use super::{
+    agreed::{Terms, Writing, settle},
     consent::rows,
     list::short_reason,
     self_update,
     sync_hosts::root_of,
-    wanted::{self, Wanted},
+    wanted,
 };
 use crate::{
     failure::{Failure, FindingView},
@@ -55,6 +56,8 @@ pub(crate) struct StatusDocument {
     elsewhere: usize,
     /// How many changes `sync` would make altogether; one may be for several hosts
     pending: usize,
+    /// What `sync` would change in `agents.lock`
+    agreements: Vec<String>,
     findings: Vec<FindingView>,
 }
 
@@ -129,9 +132,17 @@ pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Fail
         let hosts = wanted::configured(here.registries.config, &all, &mut findings);
         let home = wanted::home()?;
         let roots = wanted::roots(&home, Some(root));
-        let Wanted { desired, findings: said, .. } =
-            wanted::wanted_with(here, &hosts, &roots, Fetch::Never);
-        let plan = preview(&Places::below(&settings.dirs.state), &desired, root, Edited::Keep)?;
+        let mut wanted = wanted::wanted_with(here, &hosts, &roots, Fetch::Never);
+        let said = std::mem::take(&mut wanted.findings);
+        let mut agreements = Vec::new();
+        if !hosts.is_empty() {
+            let settled = settle(here, root, &mut wanted, &Terms::default(), Writing::No)?;
+            let installer = here.registries.installer;
+            agreements = settled.record(settings, installer, &wanted.hooks, Writing::No)?;
+            findings.extend(settled.findings);
+        }
+        let places = Places::below(&settings.dirs.state).remembering(&settings.dirs.cache);
+        let plan = preview(&places, &wanted.desired, root, Edited::Keep)?;
         let catalog = &here.set.catalog;
         findings.extend(here.findings.iter().chain(&here.set.findings).cloned());
         findings.extend(catalog.findings.iter().cloned());
@@ -158,6 +169,7 @@ pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Fail
                 .filter(|it| !hosts.iter().any(|host| it.concerns(host, &roots)))
                 .count(),
             pending: pending.len(),
+            agreements,
             findings: findings.iter().map(FindingView::from).collect(),
         };
         if output.is_json() {
@@ -230,7 +242,13 @@ fn render(document: &StatusDocument, output: &Output) -> Result<(), Failure> {
     if document.elsewhere > 0 {
         output.line(format!("  others that had something  {}", pending(document.elsewhere)))?;
     }
-    match document.pending {
+    if !document.agreements.is_empty() {
+        output.line("agents.lock")?;
+        for line in &document.agreements {
+            output.line(format!("  {line}"))?;
+        }
+    }
+    match document.pending + document.agreements.len() {
         0 => Ok(()),
         _ => {
             output.line("`cargo agents sync` makes these changes, `cargo agents diff` shows them.")

@@ -14,8 +14,8 @@ use serde::Serialize;
 use similar::TextDiff;
 
 use super::{
-    consent,
-    wanted::{self, Wanted},
+    agreed::{Settled, Terms, Writing, settle},
+    consent, wanted,
 };
 use crate::{
     failure::{Failure, FindingView},
@@ -45,6 +45,8 @@ pub(crate) struct SyncHostsDocument {
     changes: Vec<ChangeView>,
     /// How many things are as they should be
     unchanged: usize,
+    /// What changed, or would change, in `agents.lock`
+    agreements: Vec<String>,
     findings: Vec<FindingView>,
 }
 
@@ -61,15 +63,22 @@ struct ChangeView {
     hosts: Vec<String>,
     /// The directory or the file
     place: String,
-    /// The change of a file as a unified diff
+    /// How many lines of a skill changed
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<usize>,
+    /// The change of a file or a skill as a unified diff
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
 
 /// What was done, or would be.
 pub(super) struct Brought {
-    plan: Plan,
-    findings: Vec<Finding>,
+    pub(super) plan: Plan,
+    pub(super) findings: Vec<Finding>,
+    /// What changed, or would change, in `agents.lock`.
+    pub(super) agreements: Vec<String>,
+    /// What was not brought, or only now, because it changed.
+    pub(super) settled: Option<Settled>,
 }
 
 pub(crate) fn run(
@@ -77,17 +86,24 @@ pub(crate) fn run(
     output: &Output,
     mode: Mode,
     edited: Edited,
+    terms: &Terms,
+    only: Option<&str>,
 ) -> Result<ExitCode, Failure> {
     if mode == Mode::Apply {
         consent::settle(settings, output)?;
     }
-    let brought = bring(settings, mode, edited)?;
-    brought.report(mode, output)?;
+    let brought = bring(settings, mode, edited, terms)?;
+    report(&brought, mode, only, output)?;
     Ok(brought.code(mode))
 }
 
-/// Brings the hosts up to date without asking or saying anything.
-pub(super) fn bring(settings: &Settings, mode: Mode, edited: Edited) -> Result<Brought, Failure> {
+/// Brings hosts what they should have, as far as it was agreed to, without asking or saying anything.
+pub(super) fn bring(
+    settings: &Settings,
+    mode: Mode,
+    edited: Edited,
+    terms: &Terms,
+) -> Result<Brought, Failure> {
     let (all, mut findings) = wanted::all_hosts(settings)?;
     let acquire = if mode == Mode::Apply { Acquire::IfMissing } else { Acquire::Never };
     visit(settings, acquire, BrokenWorkspace::Fails, |here, _| {
@@ -95,11 +111,24 @@ pub(super) fn bring(settings: &Settings, mode: Mode, edited: Edited) -> Result<B
         let hosts = wanted::configured(here.registries.config, &all, &mut findings);
         let home = wanted::home()?;
         let roots = wanted::roots(&home, Some(root));
-        let Wanted { desired, hooks, findings: said } = wanted::wanted(here, &hosts, &roots);
-        findings.extend(here.findings.iter().chain(&here.set.findings).cloned().chain(said));
+        let mut wanted = wanted::wanted(here, &hosts, &roots);
+        findings.extend(here.findings.iter().chain(&here.set.findings).cloned());
+        findings.append(&mut wanted.findings);
+        let writing = if mode == Mode::Apply { Writing::Yes } else { Writing::No };
+        // Without hosts nothing is looked at, so there is nothing to agree to.
+        let mut settled = match hosts.is_empty() {
+            true => None,
+            false => Some(settle(here, root, &mut wanted, terms, writing)?),
+        };
         if mode == Mode::Apply {
-            findings.extend(acquire_programs(here, &hooks));
+            findings.extend(acquire_programs(here, &wanted.hooks));
             Failure::if_interrupted()?;
+        }
+        let mut agreements = Vec::new();
+        if let Some(settled) = &mut settled {
+            findings.append(&mut settled.findings);
+            agreements =
+                settled.record(settings, here.registries.installer, &wanted.hooks, writing)?;
         }
         if hosts.is_empty() {
             findings.push(
@@ -109,37 +138,38 @@ pub(super) fn bring(settings: &Settings, mode: Mode, edited: Edited) -> Result<B
         }
         let places = Places::below(&settings.dirs.state).remembering(&settings.dirs.cache);
         settings.progress.begin("Bringing hosts up to date");
+        let desired = &wanted.desired;
         let plan = match mode {
             Mode::Apply => {
-                let applied = sync(&places, &desired, root, edited, &settings.progress)?;
+                let applied = sync(&places, desired, root, edited, &settings.progress)?;
                 findings.extend(applied.failed);
                 applied.plan
             }
-            Mode::DryRun | Mode::Check | Mode::Diff => preview(&places, &desired, root, edited)?,
+            Mode::DryRun | Mode::Check | Mode::Diff => preview(&places, desired, root, edited)?,
         };
         settings.progress.end();
         findings.extend(plan.findings.iter().cloned());
         findings.extend(untrusted(&plan, &hosts));
-        Ok(Brought { plan, findings })
+        Ok(Brought { plan, findings, agreements, settled })
     })
 }
 
 impl Brought {
     /// What the program ends with.
     pub(super) fn code(&self, mode: Mode) -> ExitCode {
-        let drift = mode == Mode::Check && !self.plan.is_empty();
+        let drift = mode == Mode::Check && !(self.plan.is_empty() && self.agreements.is_empty());
         let failed = self.findings.iter().any(|it| it.severity == Severity::Error);
         if drift || failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 
     /// The same as `sync` prints it.
     pub(super) fn report(&self, mode: Mode, output: &Output) -> Result<(), Failure> {
-        report(&self.plan, &self.findings, mode, output)
+        report(self, mode, None, output)
     }
 
     pub(super) fn document(&self, mode: Mode) -> SyncHostsDocument {
         let views = self.plan.changes.iter().flat_map(view).collect();
-        document(views, &self.plan, &self.findings, mode)
+        document(views, self, mode)
     }
 }
 
@@ -159,7 +189,8 @@ pub(crate) fn remove_all(
         changes.extend(done.plan.changes);
     }
     let plan = Plan { changes, ..Plan::default() };
-    report(&plan, &findings, Mode::Apply, output)?;
+    let brought = Brought { plan, findings, agreements: Vec::new(), settled: None };
+    report(&brought, Mode::Apply, None, output)?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -205,13 +236,33 @@ pub(super) fn root_of<'h>(here: &'h Here<'_>) -> Result<&'h camino::Utf8Path, Fa
     })
 }
 
-fn report(plan: &Plan, findings: &[Finding], mode: Mode, output: &Output) -> Result<(), Failure> {
-    let views: Vec<ChangeView> = plan.changes.iter().flat_map(view).collect();
+fn report(
+    brought: &Brought,
+    mode: Mode,
+    only: Option<&str>,
+    output: &Output,
+) -> Result<(), Failure> {
+    let Brought { plan, findings, settled, .. } = brought;
+    let is_meant = |name: &str| only.is_none_or(|only| only == name);
+    let mut views: Vec<ChangeView> = plan.changes.iter().flat_map(view).collect();
+    views.retain(|view| is_meant(&view.name));
+    for view in views.iter_mut().filter(|it| it.kind == "skill" && it.action == "updated") {
+        let review = settled.as_ref().and_then(|it| it.reviews.get(&view.name));
+        view.lines = review.map(|review| review.lines);
+        view.diff = review.map(|review| review.diff.clone());
+    }
     if output.is_json() {
-        return output.document(&document(views, plan, findings, mode));
+        return output.document(&document(views, brought, mode));
     }
     if mode == Mode::Diff {
-        for diff in plan.changes.iter().filter_map(diff) {
+        let of_skills = settled.iter().flat_map(|settled| {
+            let pending = settled.pending.iter().map(|it| (&it.entry.name, &it.review));
+            settled.reviews.iter().chain(pending)
+        });
+        for (_, review) in of_skills.filter(|(name, _)| is_meant(name)) {
+            output.text(&review.diff)?;
+        }
+        for diff in plan.changes.iter().filter(|_| only.is_none()).filter_map(diff) {
             output.text(diff)?;
         }
     }
@@ -222,8 +273,16 @@ fn report(plan: &Plan, findings: &[Finding], mode: Mode, output: &Output) -> Res
     let (from, name) = (width(|it| &it.from), width(|it| &it.name));
     for it in &rows {
         let hosts = if it.hosts.is_empty() { it.place.clone() } else { it.hosts.join(", ") };
+        let lines = match (it.lines, mode) {
+            (None, _) => String::new(),
+            (Some(lines), Mode::Apply) => format!("  {} changed", counted(lines)),
+            (Some(lines), _) => {
+                let lines = counted(lines);
+                format!("  {lines} changed, see `cargo agents diff {}`", it.name)
+            }
+        };
         output.line(format!(
-            "{:from$}  {:5}  {:name$}  {:8}  {hosts}",
+            "{:from$}  {:5}  {:name$}  {:8}  {hosts}{lines}",
             it.from, it.kind, it.name, it.action
         ))?;
     }
@@ -243,18 +302,19 @@ fn report(plan: &Plan, findings: &[Finding], mode: Mode, output: &Output) -> Res
     Ok(())
 }
 
-fn document(
-    changes: Vec<ChangeView>,
-    plan: &Plan,
-    findings: &[Finding],
-    mode: Mode,
-) -> SyncHostsDocument {
+fn document(changes: Vec<ChangeView>, brought: &Brought, mode: Mode) -> SyncHostsDocument {
     SyncHostsDocument {
         applied: mode == Mode::Apply,
         changes,
-        unchanged: plan.unchanged,
-        findings: findings.iter().map(FindingView::from).collect(),
+        unchanged: brought.plan.unchanged,
+        agreements: brought.agreements.clone(),
+        findings: brought.findings.iter().map(FindingView::from).collect(),
     }
+}
+
+/// `1 line`, `2 lines`
+pub(super) fn counted(lines: usize) -> String {
+    if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
 }
 
 /// One row for what several hosts get. The events that a host calls us for are one row, too: nobody chose them one by one.
@@ -290,6 +350,7 @@ fn view(change: &Change) -> Vec<ChangeView> {
             from: from.clone(),
             hosts: hosts.iter().map(ToString::to_string).collect(),
             place: slot.to_string(),
+            lines: None,
             diff: None,
         }],
         Change::File { file, notes, .. } => {
@@ -300,6 +361,7 @@ fn view(change: &Change) -> Vec<ChangeView> {
                 from: note.from.clone(),
                 hosts: note.host.iter().map(ToString::to_string).collect(),
                 place: file.to_string(),
+                lines: None,
                 diff: diff(change),
             };
             notes.iter().map(one).collect()

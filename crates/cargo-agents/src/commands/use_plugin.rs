@@ -18,7 +18,10 @@ use agents_workspace::{CrateName, SourceError};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 
-use super::sync_hosts::{self, Mode, SyncHostsDocument};
+use super::{
+    agreed::Terms,
+    sync_hosts::{self, Mode, SyncHostsDocument},
+};
 use crate::{
     failure::{Failure, FindingView},
     here::{BrokenWorkspace, Here, visit},
@@ -212,7 +215,7 @@ fn finish(
         output.findings(&findings);
     }
     let brought = match root {
-        Some(_) => Some(sync_hosts::bring(settings, Mode::Apply, Edited::Keep)?),
+        Some(_) => Some(sync_hosts::bring(settings, Mode::Apply, Edited::Keep, &Terms::default())?),
         None => None,
     };
     let code = brought.as_ref().map_or(ExitCode::SUCCESS, |it| it.code(Mode::Apply));

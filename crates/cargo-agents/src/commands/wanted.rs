@@ -1,5 +1,7 @@
 //! What the hosts of this workspace should have: the way from configuration and active set to the desired state.
 
+use std::{collections::HashMap, rc::Rc};
+
 use agents_host::{Event, Host, HostId, Overrides, Roots, find, hooks::OUR_NAME, hosts};
 use agents_plugin::{
     config::Config,
@@ -7,17 +9,21 @@ use agents_plugin::{
     manifest::McpServer,
     plugin::Plugin,
     predicate::{Surroundings, evaluate::Asker},
-    skills::Fetch,
+    skills::{Fetch, Skill, SkillTree, Skills},
 };
 use agents_sync::{
-    Desired,
+    Desired, SkillFiles,
     desired::{self, WantedEvent},
 };
 use agents_system::{
-    dirs, env,
+    dirs,
+    edit::KeyPath,
+    env,
     explain::ErrorKind,
     finding::{Finding, Place},
+    ledger::Ledger,
 };
+use agents_trust::items::PluginKey;
 use agents_workspace::Network;
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -76,6 +82,10 @@ pub(super) fn fetch(settings: &Settings) -> Fetch {
 pub(super) struct Wanted {
     /// In their files.
     pub(super) desired: Desired,
+    /// The skills behind that.
+    pub(super) skills: Skills,
+    /// Whose MCP servers the parts of the desired state are.
+    servers: Vec<(PluginKey, (Utf8PathBuf, KeyPath))>,
     /// The hooks whose programs must be there when they call.
     pub(super) hooks: Vec<ActiveHook>,
     /// What there is to say about it.
@@ -106,15 +116,20 @@ pub(super) fn wanted_with(
     let config = here.registries.config;
     let workspace = here.workspace.as_ref();
     let found = here.registries.skills(&here.set, workspace, &settings.cwd, fetch);
-    findings.extend(found.findings);
+    findings.extend(found.findings.iter().cloned());
     findings.extend(desired::add_skills(&mut desired, &found.skills, hosts, roots));
     let (probes, _) = here.probes();
     let surroundings = Surroundings { workspace, probes: &probes, asker: Asker::Other };
+    let mut servers = Vec::new();
     for (plugin, server, because) in here.set.mcp_servers(surroundings) {
+        let first = desired.parts.len();
         let from = desired::from(&because, plugin.name.as_str());
         let said =
             desired::add_server(&mut desired, &server, &from, hosts, config.registration, roots);
         findings.extend(said);
+        let key = (plugin.name.clone(), plugin.origin.clone());
+        let added = desired.parts[first..].iter().map(|it| (it.file.clone(), it.at.clone()));
+        servers.extend(added.map(|at| (key.clone(), at)));
     }
     findings.extend(here.set.withheld_servers().into_iter().map(withheld));
     let hooks = here.registries.hooks(&here.set, surroundings);
@@ -126,7 +141,44 @@ pub(super) fn wanted_with(
         Some(WantedEvent { event: Event::parse(name)?, host: None, hook: None, from })
     }));
     findings.extend(desired::add_hooks(&mut desired, &events, hosts, config.registration, roots));
-    Wanted { desired, hooks: hooks.hooks, findings }
+    Wanted { desired, skills: found, servers, hooks: hooks.hooks, findings }
+}
+
+impl Wanted {
+    /// The digests of what skills consist of, by their directories.
+    pub(super) fn digests(&self) -> HashMap<&Utf8Path, &str> {
+        self.desired.skills.iter().map(|it| (it.source.as_path(), it.digest.as_str())).collect()
+    }
+
+    /// Brings this content instead of what the skill consists of now; nothing, if there is none.
+    pub(super) fn pin(&mut self, skill: &Skill, tree: Option<Rc<SkillTree>>) {
+        let Some(tree) = tree else {
+            return self.desired.skills.retain(|it| it.source != skill.dir);
+        };
+        let digest = desired::hex(&tree.digest());
+        for it in self.desired.skills.iter_mut().filter(|it| it.source == skill.dir) {
+            (it.files, it.digest) = (SkillFiles::Held(Rc::clone(&tree)), digest.clone());
+        }
+    }
+
+    /// Leaves the MCP servers of a plugin as the ledger has them; those that it does not have are not brought.
+    pub(super) fn pin_servers(&mut self, plugin: &PluginKey, ledger: &Ledger) {
+        let held: Vec<&(Utf8PathBuf, KeyPath)> =
+            self.servers.iter().filter(|(key, _)| key == plugin).map(|(_, at)| at).collect();
+        self.desired.parts.retain_mut(|part| {
+            if !held.iter().any(|(file, at)| (file, at) == (&part.file, &part.at)) {
+                return true;
+            }
+            let mut owned = ledger.parts().map(|(_, owned)| owned);
+            match owned.find(|it| it.is_at(&part.file, &part.at, &part.share)) {
+                Some(owned) => {
+                    part.value.clone_from(&owned.value);
+                    true
+                }
+                None => false,
+            }
+        });
+    }
 }
 
 /// A server that hosts would start, of a workspace that the user has not spoken for.

@@ -63,6 +63,7 @@ fn the_help_of_an_empty_home_reads_like_this() {
 
     Commands for humans:
       agent        See, check and unpack agents, wherever they come from
+      audit        See everything that is active here: from whom, with which rights, and who has looked at it
       command      See the workflow commands of your coding agents
       completions  Print a completion script for a shell
       config       See the settings that count, and where they come from
@@ -77,6 +78,7 @@ fn the_help_of_an_empty_home_reads_like_this() {
       sync         Bring them what this workspace's crates offer
       tour         See what this program does, in a sample workspace that is gone afterwards
       uninstall    Take back everything that `sync` ever wrote
+      update       Show what changed in crates that you use plugins of, and accept it
       use          Turn a plugin on, here or everywhere
 
     Commands for agents:
@@ -87,6 +89,8 @@ fn the_help_of_an_empty_home_reads_like_this() {
       -q, --quiet           Print results and errors only
       -v, --verbose         Also print what is merely worth knowing
           --offline         Never use the network
+          --locked          Fail where `agents.lock` would change
+          --frozen          The same, and never use the network
           --update <LEVEL>  How fresh git registries and installed tools must be [default: none]
                             [possible values: none, check, fetch]
           --color <WHEN>    When to use colours [default: auto] [possible values: auto, always, never]

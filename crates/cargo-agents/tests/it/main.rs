@@ -12,6 +12,7 @@ mod auto_sync;
 mod world;
 
 mod agents;
+mod audit;
 #[cfg(target_os = "linux")]
 mod choices;
 mod command_line;
@@ -34,6 +35,7 @@ mod status;
 mod sync;
 mod tour;
 mod transitions;
+mod trust;
 #[cfg(target_os = "linux")]
 mod updates;
 mod workspaces;

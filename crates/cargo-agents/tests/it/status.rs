@@ -134,8 +134,10 @@ fn status_says_what_commands_hooks_and_sync_do() {
             let status = place.status();
             let about = format!("lead: {with_lead}, {configuration}\n{status:#}");
             let drift = place.run(&["sync", "--check"]).code == Some(1);
-            assert_eq!(status["pending"].as_u64().unwrap() > 0, drift, "{about}");
-            assert_eq!(status["hosts"][0]["pending"].as_u64().unwrap() > 0, drift, "{about}");
+            let pending = status["pending"].as_u64().unwrap() > 0;
+            let agreements = !status["agreements"].as_array().unwrap().is_empty();
+            assert_eq!(pending || agreements, drift, "{about}");
+            assert_eq!(status["hosts"][0]["pending"].as_u64().unwrap() > 0, pending, "{about}");
             for name in NAMES {
                 let runs = place.world.agents(&[&format!("{name}-cmd")]).code == Some(0);
                 assert_eq!(of(&status, name)["state"] == "active", runs, "{name}: {about}");
@@ -143,14 +145,16 @@ fn status_says_what_commands_hooks_and_sync_do() {
                 assert_eq!(listed, runs, "{name}: {about}");
                 seen.insert(of(&status, name)["state"].as_str().unwrap().to_owned());
             }
+            let run = place.run(&["sync"]);
+            assert_eq!(run.code, Some(0), "{run:?}");
+            // What a dependency embeds runs once it is in `agents.lock`.
             let fired: BTreeSet<String> =
                 place.fired().into_iter().map(|name| format!("{name}-hook")).collect();
             assert_eq!(brought(&status, "hook"), fired, "{about}");
-            let run = place.run(&["sync"]);
-            assert_eq!(run.code, Some(0), "{run:?}");
             assert_eq!(brought(&status, "skill"), place.in_host(), "{about}");
             let after = place.status();
             assert_eq!((&after["pending"], &after["hosts"][0]["pending"]), (&0.into(), &0.into()));
+            assert_eq!(after["agreements"], serde_json::json!([]), "{after:#}");
             assert_eq!(after["plugins"], status["plugins"], "looking changes nothing");
         }
     }
@@ -279,6 +283,11 @@ fn for_people_it_reads_like_this() {
       1 of your registries; `cargo agents plugin list` says why
     coding agents
       Claude Code  6 changes pending
+    agents.lock
+      plugin `app` from `.` of this workspace is new
+      plugin `one` from registry `user-plugins` is new
+      skill `app-skill` from `texts/app-skill` of this workspace is new
+      skill `one-skill` from registry `user-plugins` is new
     `cargo agents sync` makes these changes, `cargo agents diff` shows them.
     ");
     assert!(run.stderr.contains("the hooks of `app` do not run"), "{run:?}");

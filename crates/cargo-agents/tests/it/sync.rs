@@ -188,6 +188,8 @@ fn uninstall_leaves_everything_byte_for_byte_as_it_was() {
     assert!(synced.read(".mcp.json").contains("// my servers, do not touch"));
     assert!(synced.read(".mcp.json").contains("explain"));
     synced.ok(&["uninstall"]);
+    // What was agreed to is the workspace's, like `Cargo.lock`.
+    std::fs::remove_file(synced.root().join("agents.lock")).unwrap();
     assert_eq!(tree(&synced.root()), before);
     for dir in [".claude", ".agents"] {
         assert!(!synced.root().join(dir).exists(), "{dir} was not there before");

@@ -44,11 +44,18 @@ impl Synced {
 
 /// The same without the files that have hosts call us, which they do as long as they are configured.
 fn without_hooks(mut files: BTreeMap<Utf8PathBuf, Vec<u8>>) -> BTreeMap<Utf8PathBuf, Vec<u8>> {
-    let own = ["settings.json", "hooks.json", "cargo-agents.json"];
+    let own = ["settings.json", "hooks.json", "cargo-agents.json", "cargo-agents.js"];
     files.retain(|file, bytes| {
         let calls = String::from_utf8_lossy(bytes).contains("cargo-agents hook ");
-        !(calls && own.contains(&file.file_name().unwrap_or_default()))
+        let name = file.file_name().unwrap_or_default();
+        !(calls && own.contains(&name)) && !file.as_str().contains("plugins/cargo-agents")
     });
+    files
+}
+
+/// The same without what was agreed to, which stays as `Cargo.lock` does.
+fn without_lock(mut files: BTreeMap<Utf8PathBuf, Vec<u8>>) -> BTreeMap<Utf8PathBuf, Vec<u8>> {
+    files.retain(|file, _| file != "agents.lock");
     files
 }
 
@@ -189,7 +196,7 @@ fn the_last_host_goes() {
     synced.configure("hosts = []\nhook-scope = \"project\"");
     let run = synced.run(&["sync"]);
     assert!(run.stderr.contains("no coding agent is configured"), "{run:?}");
-    assert_eq!(tree(&synced.root()), before);
+    assert_eq!(without_lock(tree(&synced.root())), before);
 }
 
 #[test]
@@ -295,7 +302,7 @@ fn the_scope_of_servers_changes_and_nothing_is_left_in_the_old_one() {
     assert!(user(".codex/config.toml").contains("explain"));
     synced.settled();
     synced.ok(&["uninstall"]);
-    assert_eq!((tree(&synced.root()), tree(&synced.user())), before);
+    assert_eq!((without_lock(tree(&synced.root())), tree(&synced.user())), before);
 }
 
 #[test]
@@ -304,9 +311,13 @@ fn a_host_moves_its_home_and_its_servers_move_with_it() {
     synced.configure("hosts = [\"claude\", \"codex\", \"goose\"]\nhook-scope = \"global\"");
     synced.ok(&["sync"]);
     let plain: Vec<Utf8PathBuf> = tree(&synced.user()).into_keys().collect();
-    let goose = ".agents/plugins/cargo-agents/hooks/hooks.json";
+    let goose = [
+        ".agents/plugins/cargo-agents/hooks/hooks.json",
+        ".agents/plugins/cargo-agents/skills/cargo-agents/SKILL.md",
+    ];
     let expected = [
-        goose,
+        goose[0],
+        goose[1],
         ".claude/settings.json",
         ".claude.json",
         ".codex/config.toml",
@@ -330,7 +341,7 @@ fn a_host_moves_its_home_and_its_servers_move_with_it() {
     ];
     assert_eq!(now, expected);
     let left: Vec<Utf8PathBuf> = tree(&synced.user()).into_keys().collect();
-    assert_eq!(left, [goose], "nothing is left where nobody looks");
+    assert_eq!(left, goose, "nothing is left where nobody looks");
 }
 
 #[test]

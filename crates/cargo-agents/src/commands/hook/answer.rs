@@ -17,7 +17,7 @@ use agents_plugin::{
     },
     predicate::{Surroundings, evaluate::Asker},
 };
-use agents_system::{env, explain::ErrorKind, finding::Finding};
+use agents_system::{env, explain::ErrorKind, finding::Finding, fingerprint::Fingerprint};
 use agents_workspace::Workspaces;
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -29,6 +29,7 @@ use super::{
 };
 use crate::{
     args::Flags,
+    commands::agreed,
     failure::Failure,
     here::{Here, glance},
     settings::Settings,
@@ -205,9 +206,12 @@ fn decide(here: &Here<'_>, index: &HookIndex, cwd: &Utf8Path) -> Facts {
     let (probes, _) = here.probes();
     let workspace = here.workspace.as_ref();
     let surroundings = Surroundings { workspace, probes: &probes, asker: Asker::Other };
-    let set = here.registries.hooks(&here.set, surroundings);
+    let mut set = here.registries.hooks(&here.set, surroundings);
+    agreed::may_run(here, &mut set.hooks);
     let session = session::facts(here);
+    let agreed = workspace.map(|it| agreed::inputs(&it.root));
     if let Some(all) = here.registries.inputs(&here.set, workspace, cwd) {
+        let all = Fingerprint::joined(agreed.into_iter().chain([all]));
         let quick = agents_plugin::catalog::Registries::inputs_of_hooks(&here.set, &all);
         index.store(&set, session.clone(), &all, quick);
     }

@@ -15,7 +15,10 @@ use agents_system::ledger::What;
 use camino::Utf8PathBuf;
 
 use crate::{
-    commands::wanted::{self, Wanted},
+    commands::{
+        agreed::{self, Terms, Writing},
+        wanted,
+    },
     here::{Here, glance},
     settings::Settings,
 };
@@ -67,8 +70,11 @@ fn bring(here: &Here<'_>) -> Option<Applied> {
     let (all, mut findings) = wanted::all_hosts(settings).ok()?;
     let hosts = wanted::configured(config, &all, &mut findings);
     let home: Utf8PathBuf = wanted::home().ok()?;
-    let Wanted { desired, .. } = wanted::wanted(here, &hosts, &wanted::roots(&home, Some(root)));
-    let places = Places::below(&settings.dirs.state);
+    let mut wanted = wanted::wanted(here, &hosts, &wanted::roots(&home, Some(root)));
+    // What waits for the user is not brought behind their back.
+    agreed::settle(here, root, &mut wanted, &Terms::default(), Writing::No).ok()?;
+    let desired = wanted.desired;
+    let places = Places::below(&settings.dirs.state).remembering(&settings.dirs.cache);
     // Looking writes nothing, not even a lock.
     if preview(&places, &desired, root, Edited::Keep).ok()?.is_empty() {
         return None;

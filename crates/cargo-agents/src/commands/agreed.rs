@@ -1,0 +1,343 @@
+//! What hosts should have, measured against what was agreed to: the way from the desired state to the one that `agents.lock` allows.
+
+mod hold;
+
+use std::collections::BTreeMap;
+
+use agents_install::Installer;
+use agents_plugin::{hooks::ActiveHook, plugin::Origin, skills::Skill};
+use agents_system::{
+    explain::ErrorKind,
+    finding::Finding,
+    fingerprint::{Fingerprint, Inputs},
+    lock::Lock as Pen,
+};
+use agents_trust::{
+    agreement::LockFile,
+    audit::unaudited,
+    compare::{Comparison, Item, Status, Trust, Verdict, compare, differences},
+    content::inspect_tree,
+    items::{PluginKey, Surveyor, Unseen},
+    lock::{Entry, Hash, Kind, LOCK_FILE, Lock},
+    review::Review,
+    store::Store,
+};
+use camino::Utf8Path;
+
+use self::hold::Pinned;
+use super::{audit, wanted::Wanted};
+use crate::{failure::Failure, here::Here, settings::Settings};
+
+/// What was just accepted, and what else is asked of this run.
+#[derive(Default)]
+pub(crate) struct Terms {
+    /// What the user has just looked at, exactly as they saw it.
+    pub(crate) accepted: Vec<Entry>,
+    /// Whether somebody must have looked at everything.
+    pub(crate) audited: Audited,
+}
+
+/// Whether content that nobody has looked at is refused.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Audited {
+    Required,
+    #[default]
+    Optional,
+}
+
+/// Whether anything is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writing {
+    Yes,
+    No,
+}
+
+/// What an item is, in the same order as the items.
+enum Subject {
+    Plugin(PluginKey),
+    Skill(usize),
+}
+
+/// Something that waits for the user, with what they have to read.
+pub(crate) struct Pending {
+    pub(crate) entry: Entry,
+    pub(crate) before: Option<Entry>,
+    pub(crate) review: Review,
+    pub(crate) suspicions: Vec<Finding>,
+}
+
+/// What came of it.
+pub(crate) struct Settled {
+    file: LockFile,
+    before: Option<Lock>,
+    comparison: Comparison,
+    /// Of what seems to be gone, what may only be out of sight.
+    kept: Vec<Entry>,
+    /// Held while the lock file may be written.
+    _pen: Option<Pen>,
+    pub(crate) pending: Vec<Pending>,
+    /// What trusted content became, by the name of its skill.
+    pub(crate) reviews: BTreeMap<String, Review>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Compares what is wanted with what was agreed to, and takes out of it what was not.
+pub(super) fn settle(
+    here: &Here<'_>,
+    root: &Utf8Path,
+    wanted: &mut Wanted,
+    terms: &Terms,
+    writing: Writing,
+) -> Result<Settled, Failure> {
+    let settings = here.settings;
+    let file = LockFile::beside(root);
+    let pen = match writing {
+        Writing::Yes => {
+            Some(file.pen(&settings.dirs.state, &settings.progress).map_err(lock_failure)?)
+        }
+        Writing::No => None,
+    };
+    let before = file.load()?;
+    let mut settled = Settled {
+        file,
+        before,
+        comparison: Comparison::default(),
+        kept: Vec::new(),
+        _pen: pen,
+        pending: Vec::new(),
+        reviews: BTreeMap::new(),
+        findings: Vec::new(),
+    };
+    let Some(workspace) = here.workspace.as_ref() else { return Ok(settled) };
+    let surveyor = Surveyor::new(here.registries, &here.set, workspace);
+    let (subjects, items) = survey(&surveyor, wanted);
+    let lock = settled.before.clone().unwrap_or_default();
+    let skill_of = |item: &Item, wanted: &Wanted| -> Option<Skill> {
+        let at = items.iter().position(|it| it == item)?;
+        match subjects[at] {
+            Subject::Skill(at) => Some(wanted.skills.skills[at].clone()),
+            Subject::Plugin(_) => None,
+        }
+    };
+    let is_suspicious =
+        |item: &Item| skill_of(item, wanted).is_some_and(|skill| !suspicions(&skill).is_empty());
+    let is_accepted = |item: &Item| terms.accepted.contains(&item.entry);
+    settled.comparison = compare(items.clone(), &lock, is_suspicious, is_accepted);
+    // It only matters for what seems to be gone, and is slow to find out.
+    let unseen = match settled.comparison.gone.is_empty() {
+        true => Unseen::default(),
+        false => surveyor.unseen(&wanted.skills.skipped),
+    };
+    // A skill that cannot be read has no hash, but is there.
+    let digests = wanted.digests();
+    let is_unread = |entry: &&Entry| {
+        let mut unread = wanted.skills.skills.iter();
+        let is_it =
+            |it: &Skill| it.name.as_str() == entry.name && !digests.contains_key(it.dir.as_path());
+        entry.kind == Kind::Skill && unread.any(is_it)
+    };
+    let gone = settled.comparison.gone.iter();
+    settled.kept = gone.filter(|it| unseen.may_hold(it) || is_unread(it)).cloned().collect();
+    settled.refuse_if_locked(settings, &unseen)?;
+    settled.refuse_if_unaudited(settings, root, terms.audited)?;
+    let store = Store::new(&settings.dirs.cache);
+    settled.enforce(&subjects, wanted, &Pinned::new(&store, &settings.dirs.state));
+    if writing == Writing::Yes {
+        settled.keep_contents(&subjects, wanted, &store);
+    }
+    Ok(settled)
+}
+
+/// What applies, in the order in which it is compared.
+fn survey(surveyor: &Surveyor<'_>, wanted: &Wanted) -> (Vec<Subject>, Vec<Item>) {
+    let plugins = surveyor.plugins().into_iter();
+    let plugins = plugins.map(|(key, item)| (Subject::Plugin(key), item));
+    let digests = wanted.digests();
+    let skills = wanted.skills.skills.iter().enumerate().filter_map(|(at, skill)| {
+        let hash = Hash::parse(digests.get(skill.dir.as_path())?)?;
+        Some((Subject::Skill(at), surveyor.skill(skill, hash)))
+    });
+    plugins.chain(skills).unzip()
+}
+
+/// What a machine finds suspicious about the content of a skill.
+pub(super) fn suspicions(skill: &Skill) -> Vec<Finding> {
+    let (tree, _) = skill.read();
+    tree.map(|tree| inspect_tree(&tree, &skill.dir)).unwrap_or_default()
+}
+
+fn lock_failure(error: agents_system::lock::LockError) -> Failure {
+    Failure::from(agents_sync::ApplyError::Lock(error))
+}
+
+impl Settled {
+    /// `--locked`: what is agreed to must be there, and must not change.
+    fn refuse_if_locked(&self, settings: &Settings, unseen: &Unseen) -> Result<(), Failure> {
+        let flag = match (settings.flags.frozen, settings.flags.locked) {
+            (true, _) => "--frozen",
+            (_, true) => "--locked",
+            (false, false) => return Ok(()),
+        };
+        let refuse = |message: String| Failure::new(ErrorKind::Failure, message);
+        let nothing = Lock::default();
+        let is_needed = !self.agreed().entries().is_empty();
+        let Some(before) = self.before.as_ref().or((!is_needed).then_some(&nothing)) else {
+            return Err(refuse(format!("`{LOCK_FILE}` is missing, and `{flag}` was given"))
+                .hint(format!("run `cargo agents sync` without `{flag}` and commit the file")));
+        };
+        let hidden = self.kept.iter().filter(|it| unseen.may_hold(it));
+        let mut lines: Vec<String> = hidden.map(ToString::to_string).collect();
+        if !lines.is_empty() {
+            lines.extend(unseen.words.iter().cloned());
+            return Err(refuse(format!("what `{LOCK_FILE}` lists is not on this machine"))
+                .details(lines.join("\n"))
+                .hint(format!("run `cargo agents sync` once with the network, without `{flag}`")));
+        }
+        self.refuse_changes(before, &self.agreed(), flag)
+    }
+
+    fn refuse_changes(&self, before: &Lock, after: &Lock, flag: &str) -> Result<(), Failure> {
+        if before == after {
+            return Ok(());
+        }
+        let message = format!("`{LOCK_FILE}` would change, and `{flag}` was given");
+        Err(Failure::new(ErrorKind::Failure, message)
+            .details(differences(before, after).join("\n"))
+            .hint(format!("run `cargo agents sync` without `{flag}` and commit the file")))
+    }
+
+    /// `--require-audit`: somebody must have looked at everything that would be brought.
+    fn refuse_if_unaudited(
+        &self,
+        settings: &Settings,
+        root: &Utf8Path,
+        audited: Audited,
+    ) -> Result<(), Failure> {
+        if audited == Audited::Optional {
+            return Ok(());
+        }
+        let records = audit::all_records(settings, root)?;
+        let agreed = self.agreed();
+        let unknown = unaudited(agreed.entries(), &records);
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let lines: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+        Err(Failure::new(
+            ErrorKind::Refused,
+            "nobody has looked at everything that would be brought",
+        )
+        .details(lines.join("\n"))
+        .hint("`cargo agents audit record <name> --note …` says that you have"))
+    }
+
+    /// What is agreed to after this run. Installations are added by [`record`](Self::record).
+    fn agreed(&self) -> Lock {
+        let agreed = self.comparison.agreed(&self.kept);
+        let is_program = |entry: &&Entry| entry.kind == Kind::Installation;
+        let programs = self.before.iter().flat_map(Lock::entries).filter(is_program);
+        Lock::new(agreed.entries().iter().chain(programs).cloned())
+    }
+
+    /// Keeps what is taken, so that it can be shown and restored when it has changed.
+    fn keep_contents(&mut self, subjects: &[Subject], wanted: &Wanted, store: &Store) {
+        for (compared, subject) in self.comparison.items.iter().zip(subjects) {
+            let (Subject::Skill(at), Some(hash)) = (subject, &compared.item.entry.hash) else {
+                continue;
+            };
+            if compared.verdict != Verdict::Take || store.has(hash) {
+                continue;
+            }
+            let (tree, _) = wanted.skills.skills[*at].read();
+            if let Some(Err(error)) = tree.map(|tree| store.put(&tree)) {
+                let said = format!("what was agreed to cannot be kept: {error}");
+                return self.findings.push(Finding::warning(said));
+            }
+        }
+    }
+
+    /// Writes down what is agreed to, with the programs of hooks. Nothing is forgotten about programs that are not known now.
+    pub(crate) fn record(
+        &self,
+        settings: &Settings,
+        installer: &Installer<'_>,
+        hooks: &[ActiveHook],
+        writing: Writing,
+    ) -> Result<Vec<String>, Failure> {
+        let agreed = self.comparison.agreed(&self.kept);
+        let mut entries: Vec<Entry> =
+            agreed.entries().iter().filter(|it| it.kind != Kind::Installation).cloned().collect();
+        let before = self.before.clone().unwrap_or_default();
+        for (name, now) in programs(installer, hooks) {
+            let known = before.entries().iter();
+            let known = known.filter(|it| it.kind == Kind::Installation && it.name == name);
+            match now {
+                Some(now) => entries.push(now),
+                None => entries.extend(known.cloned()),
+            }
+        }
+        let after = Lock::new(entries);
+        if settings.flags.locked || settings.flags.frozen {
+            self.refuse_changes(&before, &after, "--locked")?;
+        }
+        if writing == Writing::Yes {
+            self.file.save(&after)?;
+        }
+        Ok(differences(&before, &after))
+    }
+}
+
+/// The programs of hooks and what they need, each with what is installed of it now.
+fn programs(installer: &Installer<'_>, hooks: &[ActiveHook]) -> Vec<(String, Option<Entry>)> {
+    let mut programs = Vec::new();
+    for active in hooks {
+        for name in active.hook.requirements.iter().chain([&active.hook.command]) {
+            let Some(installation) = active.installations.get(name) else { continue };
+            if installation.source.is_none() {
+                continue;
+            }
+            let cached = installer.resolve_cached(&active.installations, name, &active.dir);
+            let entry = cached.ok().flatten().and_then(|runnable| {
+                let (plugin, name) = (active.plugin.as_str(), name.as_str());
+                Surveyor::installation(plugin, name, installation, &runnable)
+            });
+            programs.push((format!("{}/{name}", active.plugin), entry));
+        }
+    }
+    programs
+}
+
+/// Whether hooks of a crate's plugin may run: what it is now must be what was agreed to. Without a lock file nothing was.
+pub(crate) fn may_run(here: &Here<'_>, hooks: &mut Vec<ActiveHook>) {
+    if !hooks.iter().any(|hook| matches!(hook.origin, Origin::Crate(..))) {
+        return;
+    }
+    let Some(workspace) = here.workspace.as_ref() else { return };
+    let Ok(Some(lock)) = LockFile::beside(&workspace.root).load() else { return };
+    let surveyor = Surveyor::new(here.registries, &here.set, workspace);
+    let held: Vec<PluginKey> = surveyor
+        .plugins()
+        .into_iter()
+        .filter(|(_, item)| item.trust == Trust::Embedded)
+        .filter(|(_, item)| {
+            let is_it = |it: &&Entry| (it.kind, &it.name) == (Kind::Plugin, &item.entry.name);
+            let mut agreed = lock.entries().iter().filter(is_it);
+            !agreed.any(|it| it.hash == item.entry.hash)
+        })
+        .map(|(key, _)| key)
+        .collect();
+    hooks.retain(|hook| !held.contains(&(hook.plugin.clone(), hook.origin.clone())));
+}
+
+/// What decides about that.
+pub(crate) fn inputs(root: &Utf8Path) -> Fingerprint {
+    let mut inputs = Inputs::new();
+    // One that cannot be read decides nothing.
+    let _ = inputs.read(LockFile::beside(root).path());
+    inputs.finish()
+}
+
+/// Whether something changed that is worth counting lines for.
+fn is_changed(status: &Status) -> bool {
+    matches!(status, Status::Changed { .. } | Status::Altered { .. })
+}

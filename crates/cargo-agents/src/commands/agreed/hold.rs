@@ -1,0 +1,194 @@
+//! What was agreed to stays where it is, however the world around it changes.
+
+use std::{cell::OnceCell, rc::Rc};
+
+use agents_plugin::skills::{Skill, SkillTree};
+use agents_system::{
+    finding::{Finding, Place},
+    ledger::{Ledger, Property},
+};
+use agents_trust::{
+    compare::{Compared, Status, Trust, Verdict},
+    items::PluginKey,
+    lock::{Entry, Hash, Kind},
+    review::{Review, review},
+    store::{Store, Stored},
+};
+use camino::Utf8Path;
+
+use super::{Pending, Settled, Subject, is_changed, suspicions};
+use crate::commands::{sync_hosts::counted, wanted::Wanted};
+
+/// More of a difference is not shown in a message.
+const MAX_LINES: usize = 60;
+
+/// Where contents that were agreed to can be found.
+pub(super) struct Pinned<'p> {
+    store: &'p Store,
+    state: &'p Utf8Path,
+    ledger: OnceCell<Ledger>,
+}
+
+impl<'p> Pinned<'p> {
+    pub(super) fn new(store: &'p Store, state: &'p Utf8Path) -> Self {
+        Self { store, state, ledger: OnceCell::new() }
+    }
+
+    /// What is installed; read only if something has to be held.
+    fn ledger(&self) -> &Ledger {
+        let load = || Ledger::load(&agents_sync::Places::below(self.state).ledger);
+        self.ledger.get_or_init(|| load().unwrap_or_default())
+    }
+
+    /// The content with that hash, from our store or from where it is installed.
+    fn tree(&self, hash: &Hash, findings: &mut Vec<Finding>) -> Option<SkillTree> {
+        match self.store.get(hash) {
+            Stored::Tree(tree) => return Some(tree),
+            Stored::Missing => {}
+            Stored::Tampered(file) => {
+                let message = "a stored content is not what its name says, and is not used";
+                let finding = Finding::error(message).at(Place::file(file));
+                findings.push(finding.hint("remove the file; `cargo agents sync` makes it again"));
+            }
+        }
+        let installed = self.ledger().entries.iter().filter_map(|entry| match &entry.property {
+            Property::Directory { dir, digest } if digest == hash.digits() => Some(dir),
+            _ => None,
+        });
+        let mut trees = installed.filter_map(|dir| SkillTree::read(dir, dir).0);
+        trees.find(|tree| Hash::new(&tree.digest()) == *hash)
+    }
+}
+
+impl Settled {
+    /// Takes out of the desired state what was not agreed to, puts back what was, and says so.
+    pub(super) fn enforce(
+        &mut self,
+        subjects: &[Subject],
+        wanted: &mut Wanted,
+        pinned: &Pinned<'_>,
+    ) {
+        let compared = std::mem::take(&mut self.comparison.items);
+        for (it, subject) in compared.iter().zip(subjects) {
+            match subject {
+                Subject::Plugin(key) if it.verdict != Verdict::Take => {
+                    self.hold_plugin(it, key, wanted, pinned);
+                }
+                Subject::Plugin(_) => {}
+                Subject::Skill(at) => {
+                    let skill = wanted.skills.skills[*at].clone();
+                    self.settle_skill(it, &skill, wanted, pinned);
+                }
+            }
+        }
+        self.comparison.items = compared;
+    }
+
+    fn settle_skill(
+        &mut self,
+        it: &Compared,
+        skill: &Skill,
+        wanted: &mut Wanted,
+        pinned: &Pinned<'_>,
+    ) {
+        let held = it.verdict != Verdict::Take;
+        if !held && !is_changed(&it.status) {
+            return;
+        }
+        let before = it.before().and_then(|entry| entry.hash.as_ref());
+        let old = before.and_then(|hash| pinned.tree(hash, &mut self.findings));
+        let (new, _) = skill.read();
+        let name = &it.item.entry.name;
+        let review = new.map(|new| review(old.as_ref(), &new, name)).unwrap_or_default();
+        if !held {
+            if old.is_some() {
+                self.reviews.insert(name.clone(), review);
+            }
+            return;
+        }
+        wanted.pin(skill, old.clone().map(Rc::new));
+        if it.verdict == Verdict::Refuse {
+            self.findings.push(altered(it, &review, old.is_some()));
+        } else if !matches!(it.status, Status::Moved { .. }) {
+            self.wait(it, review, suspicions(skill), old.is_some());
+        }
+    }
+
+    fn hold_plugin(
+        &mut self,
+        it: &Compared,
+        key: &PluginKey,
+        wanted: &mut Wanted,
+        pinned: &Pinned<'_>,
+    ) {
+        if matches!(it.status, Status::Moved { .. }) {
+            return;
+        }
+        wanted.hooks.retain(|hook| (&hook.plugin, &hook.origin) != (&key.0, &key.1));
+        wanted.pin_servers(key, pinned.ledger());
+        match it.verdict {
+            Verdict::Refuse => self.findings.push(altered(it, &Review::default(), false)),
+            Verdict::Hold | Verdict::Take => {
+                self.wait(it, Review::default(), Vec::new(), it.before().is_some());
+            }
+        }
+    }
+
+    fn wait(&mut self, it: &Compared, review: Review, suspicions: Vec<Finding>, stays: bool) {
+        let Entry { name, source, kind, .. } = &it.item.entry;
+        let what = kind.word();
+        let mut message = match (it.before(), it.item.trust) {
+            (Some(_), _) => format!("the {what} `{name}` of {source} changed"),
+            (None, Trust::Embedded) if suspicions.is_empty() => {
+                format!("the {what} `{name}` is new in {source}")
+            }
+            (None, _) => format!("the {what} `{name}` of {source} is suspicious"),
+        };
+        if it.before().is_some() && review.lines > 0 {
+            message += &format!(" ({})", counted(review.lines));
+        }
+        message += match kind {
+            Kind::Plugin => " and waits for you; its hooks and MCP servers stay as they are",
+            Kind::Skill | Kind::Installation => " and is not installed",
+        };
+        match it.before().filter(|_| *kind == Kind::Skill) {
+            Some(before) if stays && before.source == *source => {
+                message += "; what was agreed to stays";
+            }
+            Some(before) if stays => message += &format!("; that of {} stays", before.source),
+            Some(before) => {
+                message += &format!("; that of {} is not on this machine", before.source);
+            }
+            None => {}
+        }
+        let hint = format!("`cargo agents update {name}` shows and accepts it");
+        self.findings.push(Finding::warning(message).hint(hint));
+        self.findings.extend(suspicions.iter().cloned());
+        let (entry, before) = (it.item.entry.clone(), it.before().cloned());
+        self.pending.push(Pending { entry, before, review, suspicions });
+    }
+}
+
+/// Another content under the same version.
+fn altered(it: &Compared, review: &Review, is_known: bool) -> Finding {
+    let entry = &it.item.entry;
+    let mut message = format!(
+        "{entry} is not what was agreed to, although the version is the same; it is not installed"
+    );
+    let hash = |entry: &Entry| entry.hash.as_ref().map(ToString::to_string).unwrap_or_default();
+    if let Some(before) = it.before() {
+        message += &format!("\n  agreed to: {}\n  found:     {}", hash(before), hash(entry));
+    }
+    if is_known {
+        let lines: Vec<&str> = review.diff.lines().collect();
+        for line in lines.iter().take(MAX_LINES) {
+            message += &format!("\n  {line}");
+        }
+        if lines.len() > MAX_LINES {
+            message += &format!("\n  and {} lines more", lines.len() - MAX_LINES);
+        }
+    }
+    Finding::error(message).hint(
+        "fetch it again from where it comes from; if it is right as it is, remove its entry from `agents.lock`",
+    )
+}

@@ -1,0 +1,168 @@
+//! Records: reading all of them, adding one, taking over somebody else's.
+
+use std::process::ExitCode;
+
+use agents_install::{
+    Update,
+    git::{Checkouts, GitAddress},
+};
+use agents_system::{atomic, env, explain::ErrorKind, foreign::ForeignFile, process::Call};
+use agents_trust::audit::{AUDIT_FILE, IMPORTED, Record, Records, imported_name};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::rows::Row;
+use crate::{failure::Failure, here::Here, output::Output, settings::Settings};
+
+/// Where a record is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Home {
+    Workspace,
+    User,
+}
+
+/// Every record that counts here, with the file that it is in. A file that cannot be understood is an error: what it says about
+/// somebody's look must not get lost.
+pub(crate) fn all_records(
+    settings: &Settings,
+    root: &Utf8Path,
+) -> Result<Vec<(Utf8PathBuf, Records)>, Failure> {
+    let mut files = vec![root.join(AUDIT_FILE), settings.dirs.config.join(AUDIT_FILE)];
+    let imported = settings.dirs.config.join(IMPORTED);
+    let listed = imported.read_dir_utf8().into_iter().flatten().flatten();
+    let mut taken: Vec<Utf8PathBuf> = listed.map(|entry| entry.path().to_owned()).collect();
+    taken.retain(|path| path.extension() == Some("toml"));
+    taken.sort();
+    files.extend(taken);
+    let mut all = Vec::new();
+    for file in files {
+        if let Some(records) = load(&file)? {
+            all.push((file, records));
+        }
+    }
+    Ok(all)
+}
+
+fn load(file: &Utf8Path) -> Result<Option<Records>, Failure> {
+    match fs_err::read_to_string(file) {
+        Ok(text) => parse(file, &text).map(Some),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::new(ErrorKind::Failure, error.to_string())),
+    }
+}
+
+fn parse(file: &Utf8Path, text: &str) -> Result<Records, Failure> {
+    Records::parse(file, text).map_err(|findings| {
+        let said: Vec<String> = findings
+            .iter()
+            .map(|it| match &it.place {
+                Some(place) => format!("{place}: {}", it.message),
+                None => it.message.clone(),
+            })
+            .collect();
+        Failure::new(ErrorKind::Usage, format!("`{file}` holds no valid records"))
+            .details(said.join("\n"))
+    })
+}
+
+/// Signs off what is there now.
+pub(super) fn record(
+    here: &Here<'_>,
+    output: &Output,
+    rows: &[Row],
+    name: &str,
+    note: &str,
+    home: Home,
+) -> Result<ExitCode, Failure> {
+    let meant: Vec<&Row> = rows
+        .iter()
+        .filter(|row| matches!(row.kind, "plugin" | "skill") && row.name == name)
+        .filter(|row| row.entry.hash.is_some())
+        .collect();
+    if meant.is_empty() {
+        let message = format!("nothing with a content of its own is called `{name}` here");
+        return Err(Failure::new(ErrorKind::Usage, message)
+            .hint("`cargo agents audit` lists what is active"));
+    }
+    let dir = match (home, &here.workspace) {
+        (Home::Workspace, Some(workspace)) => &workspace.root,
+        (Home::Workspace, None) | (Home::User, _) => &here.settings.dirs.config,
+    };
+    let file = dir.join(AUDIT_FILE);
+    let mut records = load(&file)?.unwrap_or_default();
+    let (who, date) = (who(dir), today());
+    for row in &meant {
+        let Some(hash) = row.entry.hash.clone() else { continue };
+        records.records.push(Record {
+            hash,
+            what: format!("{} {}", row.kind, row.name),
+            from: row.entry.source.to_string(),
+            who: who.clone(),
+            date: date.clone(),
+            note: note.to_owned(),
+        });
+    }
+    let loaded = ForeignFile::load(&file)?;
+    loaded.replace(&records.render())?;
+    for row in &meant {
+        output.line(format!(
+            "Recorded: {} `{}` of {}, by {who}, in `{file}`",
+            row.kind, row.name, row.entry.source
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes over somebody else's records, under the name of where they are from.
+pub(super) fn import(
+    settings: &Settings,
+    output: &Output,
+    from: &str,
+) -> Result<ExitCode, Failure> {
+    let file = settings.cwd.join(from);
+    let (file, origin) = if file.is_file() {
+        (file.clone(), file.to_string())
+    } else {
+        let address = GitAddress::parse(from).map_err(|error| {
+            Failure::new(
+                ErrorKind::Usage,
+                format!("`{from}` is neither a file nor an address: {error}"),
+            )
+        })?;
+        let (network, progress) = (settings.cargo.network(), &settings.progress);
+        let checkouts = Checkouts::new(&settings.dirs.cache, network, progress);
+        let checkout = checkouts.checkout(&address, Update::Check)?;
+        output.findings(&checkout.findings);
+        let commit = checkout.commit.get(..12).unwrap_or_default().to_owned();
+        (checkout.dir.join(AUDIT_FILE), format!("{} at {commit}", address.redacted_url()))
+    };
+    let Some(theirs) = load(&file)? else {
+        let message = format!("there is no `{AUDIT_FILE}` in {origin}");
+        return Err(Failure::new(ErrorKind::Usage, message));
+    };
+    let count = theirs.records.len();
+    let taken = Records { origin: Some(origin), records: theirs.records };
+    let into = settings.dirs.config.join(IMPORTED).join(imported_name(from));
+    atomic::write(&into, taken.render().as_bytes())
+        .map_err(|error| Failure::new(ErrorKind::Failure, error.to_string()))?;
+    let what = if count == 1 { "1 record".to_owned() } else { format!("{count} records") };
+    output.line(format!("Imported: {what} into `{into}`"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// As git knows the user, else as the system does.
+fn who(dir: &Utf8Path) -> String {
+    let ask = |key: &str| {
+        let captured = Call::new("git").args(["config", "--get", key]).cwd(dir).capture().ok()?;
+        let said = captured.stdout_text().trim().to_owned();
+        (captured.status.success() && !said.is_empty()).then_some(said)
+    };
+    match (ask("user.name"), ask("user.email")) {
+        (Some(name), Some(email)) => format!("{name} <{email}>"),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => env::USER.text().unwrap_or_else(|| "somebody".to_owned()),
+    }
+}
+
+fn today() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
+}

@@ -1,0 +1,209 @@
+//! One row for everything that is active.
+
+use std::collections::BTreeMap;
+
+use agents_plugin::{
+    active::{Cause, Considered, State},
+    manifest::McpTransport,
+    plugin::Plugin,
+    predicate::{Surroundings, evaluate::Asker},
+    skills::Fetch,
+};
+use agents_system::finding::Finding;
+use agents_trust::{
+    agreement::LockFile,
+    audit::Records,
+    compare::{Compared, Item, Status, Trust, Verdict, compare},
+    items::{PluginKey, Surveyor},
+    lock::{Entry, Hash, Kind},
+};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::{RecordView, all_records};
+use crate::{commands::agreed::suspicions, failure::Failure, here::Here};
+
+const RUNS_CODE: &[&str] = &["runs code", "writes files", "network unknown", "not sandboxed"];
+const STEERS: &[&str] = &["steers the agent"];
+const REMOTE: &[&str] = &["steers the agent", "uses the network"];
+
+/// Something that is active.
+pub(super) struct Row {
+    pub(super) kind: &'static str,
+    pub(super) name: String,
+    pub(super) plugin: String,
+    /// What it comes from; for parts of a plugin, that of the plugin.
+    pub(super) entry: Entry,
+    pub(super) authors: Vec<String>,
+    pub(super) rights: Vec<&'static str>,
+    pub(super) trust: &'static str,
+    pub(super) consent: String,
+    pub(super) state: &'static str,
+    pub(super) records: Vec<RecordView>,
+}
+
+/// Everything that is active here.
+pub(super) fn rows(here: &Here<'_>) -> Result<(Vec<Row>, Vec<Finding>), Failure> {
+    let Some(workspace) = here.workspace.as_ref() else { return Ok((Vec::new(), Vec::new())) };
+    let records = all_records(here.settings, &workspace.root)?;
+    let lock = LockFile::beside(&workspace.root).load()?.unwrap_or_default();
+    let surveyor = Surveyor::new(here.registries, &here.set, workspace);
+    let (cwd, fetch) = (&here.settings.cwd, Fetch::Never);
+    let found = here.registries.skills(&here.set, Some(workspace), cwd, fetch);
+    let mut findings = found.findings;
+    let (keys, mut items): (Vec<PluginKey>, Vec<Item>) = surveyor.plugins().into_iter().unzip();
+    let plugins = items.len();
+    let mut skills = Vec::new();
+    for skill in found.skills {
+        let (tree, _) = skill.read();
+        let Some(tree) = tree else { continue };
+        items.push(surveyor.skill(&skill, Hash::new(&tree.digest())));
+        skills.push(skill);
+    }
+    let all = items.clone();
+    let is_suspicious = |item: &Item| {
+        let at = all.iter().position(|it| it == item).and_then(|at| at.checked_sub(plugins));
+        at.is_some_and(|at| !suspicions(&skills[at]).is_empty())
+    };
+    let compared = compare(items, &lock, is_suspicious, |_| false).items;
+    let considered: Vec<_> = here.set.considered().filter(Considered::is_active).collect();
+    let mut rows = Vec::new();
+    let mut authors = Authors::default();
+    let maker = Maker { records: &records };
+    let (probes, _) = here.probes();
+    let surroundings =
+        Surroundings { workspace: Some(workspace), probes: &probes, asker: Asker::Other };
+    let hooks = here.registries.hooks(&here.set, surroundings);
+    let servers = here.set.mcp_servers(surroundings);
+    for (it, key) in compared.iter().zip(&keys) {
+        let is_it = |it: &&Considered<'_>| (&it.plugin.name, &it.plugin.origin) == (&key.0, &key.1);
+        let Some(state) = considered.iter().find(is_it) else { continue };
+        let plugin = state.plugin;
+        let by = authors.of(plugin.dir());
+        let consent = consent(state.state);
+        let name = plugin.name.as_str();
+        let row = |kind, name: &str, rights| {
+            maker.row(kind, name, plugin.name.as_str(), it, &by, rights, &consent)
+        };
+        rows.push(row("plugin", name, &[]));
+        let own = |it: &&Plugin| it.name == plugin.name && it.origin == plugin.origin;
+        let mine =
+            hooks.hooks.iter().filter(|it| it.plugin == plugin.name && it.origin == plugin.origin);
+        rows.extend(mine.map(|hook| row("hook", &hook.hook.name, RUNS_CODE)));
+        for (_, server, _) in servers.iter().filter(|(it, ..)| own(it)) {
+            let rights = match server.transport {
+                McpTransport::Stdio { .. } => RUNS_CODE,
+                McpTransport::Remote { .. } => REMOTE,
+            };
+            rows.push(row("mcp", &server.name, rights));
+        }
+        let offered = here.set.subcommands().filter(|it| own(&it.plugin));
+        rows.extend(offered.map(|it| row("subcommand", it.subcommand.name.as_str(), RUNS_CODE)));
+    }
+    for (it, skill) in compared[plugins..].iter().zip(&skills) {
+        let by = authors.of(&skill.root);
+        let active = considered.iter().find(|state| {
+            (&state.plugin.name, &state.plugin.origin) == (&skill.plugin.name, &skill.plugin.origin)
+        });
+        let consent = active.map_or_else(String::new, |state| consent(state.state));
+        let (name, plugin) = (skill.name.as_str(), skill.plugin.name.as_str());
+        rows.push(maker.row("skill", name, plugin, it, &by, STEERS, &consent));
+        if it.verdict != Verdict::Take {
+            findings.extend(suspicions(skill));
+        }
+    }
+    for entry in lock.entries().iter().filter(|it| it.kind == Kind::Installation) {
+        let (plugin, _) = entry.name.split_once('/').unwrap_or((&entry.name, ""));
+        let owner = rows.iter().find(|row: &&Row| row.kind == "plugin" && row.name == plugin);
+        let trust = owner.map_or("crate", |row| row.trust);
+        rows.push(Row {
+            kind: "installation",
+            name: entry.name.clone(),
+            plugin: plugin.to_owned(),
+            entry: entry.clone(),
+            authors: Vec::new(),
+            rights: RUNS_CODE.to_vec(),
+            trust,
+            consent: "its plugin".to_owned(),
+            state: "agreed",
+            records: Vec::new(),
+        });
+    }
+    Ok((rows, findings))
+}
+
+struct Maker<'m> {
+    records: &'m [(Utf8PathBuf, Records)],
+}
+
+impl Maker<'_> {
+    #[expect(clippy::too_many_arguments, reason = "the columns of a table")]
+    fn row(
+        &self,
+        kind: &'static str,
+        name: &str,
+        plugin: &str,
+        it: &Compared,
+        authors: &[String],
+        rights: &[&'static str],
+        consent: &str,
+    ) -> Row {
+        let entry = it.item.entry.clone();
+        let about = self.records.iter().flat_map(|(_, records)| {
+            let hash = entry.hash.as_ref();
+            let about = hash.into_iter().flat_map(|hash| records.about(hash));
+            about.map(|record| RecordView {
+                who: record.who.clone(),
+                date: record.date.clone(),
+                note: record.note.clone(),
+                origin: records.origin.clone(),
+            })
+        });
+        Row {
+            records: about.collect(),
+            kind,
+            name: name.to_owned(),
+            plugin: plugin.to_owned(),
+            authors: authors.to_vec(),
+            rights: if rights.is_empty() { vec!["-"] } else { rights.to_vec() },
+            trust: match it.item.trust {
+                Trust::Own => "workspace",
+                Trust::Vouched => "registry",
+                Trust::Embedded => "crate",
+            },
+            consent: consent.to_owned(),
+            state: match (it.verdict, &it.status) {
+                (Verdict::Refuse, _) => "altered",
+                (Verdict::Hold, status) if !matches!(status, Status::Moved { .. }) => "waiting",
+                _ => "agreed",
+            },
+            entry,
+        }
+    }
+}
+
+/// Who said that it may be active. The configuration has no dates, so there is none to tell.
+fn consent(state: &State) -> String {
+    match state {
+        State::Active(Cause::Gate) => "its conditions hold".to_owned(),
+        State::Active(Cause::Used) => "config: `use`".to_owned(),
+        State::Active(Cause::AutoEnabled) => "config: `auto-enable`".to_owned(),
+        State::Active(Cause::Chained(by)) => format!("`{by}` brings it"),
+        State::Inactive(_) => String::new(),
+    }
+}
+
+/// The authors of crates, each read once.
+#[derive(Default)]
+struct Authors(BTreeMap<Utf8PathBuf, Vec<String>>);
+
+impl Authors {
+    fn of(&mut self, dir: &Utf8Path) -> Vec<String> {
+        let read = || {
+            let text = fs_err::read_to_string(dir.join("Cargo.toml")).ok()?;
+            let root: toml::Table = toml::from_str(&text).ok()?;
+            let authors = root.get("package")?.get("authors")?.as_array()?;
+            Some(authors.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect())
+        };
+        self.0.entry(dir.to_owned()).or_insert_with(|| read().unwrap_or_default()).clone()
+    }
+}

@@ -1,0 +1,168 @@
+//! `cargo agents update [name]`: read what changed, then accept it.
+
+use std::process::ExitCode;
+
+use agents_sync::Edited;
+use agents_system::{
+    ask::Answer,
+    explain::ErrorKind,
+    finding::{Finding, Severity},
+};
+use agents_trust::lock::{Entry, Source};
+use serde::Serialize;
+
+use super::{
+    agreed::{Pending, Terms},
+    sync_hosts::{self, Mode},
+};
+use crate::{
+    failure::{Failure, FindingView},
+    output::Output,
+    settings::Settings,
+};
+
+/// How something is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// Only show it.
+    OnlyShow,
+    /// `--yes`.
+    Accept,
+    /// Ask the person at the terminal, if there is one.
+    Ask,
+}
+
+/// `cargo agents update --json`
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct UpdateDocument {
+    pending: Vec<PendingView>,
+    /// What was said while hosts were brought up to date
+    findings: Vec<FindingView>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PendingView {
+    /// `plugin` or `skill`
+    kind: &'static str,
+    name: String,
+    /// What was agreed to; absent for something new
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<String>,
+    after: String,
+    /// How many lines changed
+    lines: usize,
+    /// A unified diff; hidden characters are written as `\u{…}`
+    diff: String,
+    /// What a machine finds suspicious about it
+    suspicions: Vec<FindingView>,
+    accepted: bool,
+}
+
+pub(crate) fn run(
+    settings: &Settings,
+    output: &Output,
+    name: Option<&str>,
+    manner: Manner,
+) -> Result<ExitCode, Failure> {
+    let looked = sync_hosts::bring(settings, Mode::DryRun, Edited::Keep, &Terms::default())?;
+    let mut pending = looked.settled.map(|it| it.pending).unwrap_or_default();
+    pending.retain(|it| name.is_none_or(|name| is_named(&it.entry, name)));
+    if pending.is_empty() {
+        return nothing(output, name);
+    }
+    if !output.is_json() {
+        for it in &pending {
+            show(it, output)?;
+        }
+        output.flush()?;
+    }
+    let accepted = match manner {
+        Manner::OnlyShow => Vec::new(),
+        Manner::Accept => pending.iter().map(|it| it.entry.clone()).collect(),
+        Manner::Ask => ask(&pending, output)?,
+    };
+    let mut views: Vec<PendingView> = pending.iter().map(PendingView::from).collect();
+    for (view, it) in views.iter_mut().zip(&pending) {
+        view.accepted = accepted.contains(&it.entry);
+    }
+    let findings = match accepted.is_empty() {
+        true => Vec::new(),
+        false => {
+            let terms = Terms { accepted, ..Terms::default() };
+            sync_hosts::bring(settings, Mode::Apply, Edited::Keep, &terms)?.findings
+        }
+    };
+    let failed = findings.iter().any(|it| it.severity == Severity::Error);
+    if output.is_json() {
+        let findings = findings.iter().map(FindingView::from).collect();
+        output.document(&UpdateDocument { pending: views, findings })?;
+    } else {
+        let count = views.iter().filter(|it| it.accepted).count();
+        output.line(format!("{count} of {} accepted.", views.len()))?;
+        output.flush()?;
+        output.findings(&findings);
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// By its own name, or by that of the crate that it comes from.
+fn is_named(entry: &Entry, name: &str) -> bool {
+    let of_crate = matches!(&entry.source, Source::Crate { name: it, .. } if it == name);
+    entry.name == name || of_crate
+}
+
+fn nothing(output: &Output, name: Option<&str>) -> Result<ExitCode, Failure> {
+    if output.is_json() {
+        output.document(&UpdateDocument { pending: Vec::new(), findings: Vec::new() })?;
+    } else {
+        output.line(match name {
+            Some(name) => format!("Nothing of `{name}` waits for you."),
+            None => "Nothing waits for you.".to_owned(),
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(it: &Pending, output: &Output) -> Result<(), Failure> {
+    let Entry { kind, name, source, .. } = &it.entry;
+    let was = it.before.as_ref().map(|before| format!("{} -> ", before.source));
+    output.line(format!("{} `{name}`: {}{source}", kind.word(), was.unwrap_or_default()))?;
+    output.text(&it.review.diff)?;
+    output.flush()?;
+    output.findings(&it.suspicions);
+    Ok(())
+}
+
+/// One question for each; no answer is a no.
+fn ask(pending: &[Pending], output: &Output) -> Result<Vec<Entry>, Failure> {
+    let Some(asker) = output.asker() else {
+        return Err(Failure::new(ErrorKind::Refused, "there is nobody here to accept it")
+            .hint("`--yes` accepts it, after you have read it with `--dry-run`"));
+    };
+    let mut accepted = Vec::new();
+    for it in pending {
+        let question = format!("Accept the {} `{}`?", it.entry.kind.word(), it.entry.name);
+        if asker.yes(&question, Answer::No)? == Answer::Yes {
+            accepted.push(it.entry.clone());
+        }
+    }
+    Ok(accepted)
+}
+
+impl From<&Pending> for PendingView {
+    fn from(it: &Pending) -> Self {
+        let view = |finding: &Finding| FindingView::from(finding);
+        Self {
+            kind: it.entry.kind.word(),
+            name: it.entry.name.clone(),
+            before: it.before.as_ref().map(|before| before.source.to_string()),
+            after: it.entry.source.to_string(),
+            lines: it.review.lines,
+            diff: it.review.diff.clone(),
+            suspicions: it.suspicions.iter().map(view).collect(),
+            accepted: false,
+        }
+    }
+}

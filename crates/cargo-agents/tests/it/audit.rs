@@ -1,0 +1,66 @@
+//! `cargo agents audit`: what is active, who has looked at it, and refusing what nobody has.
+
+use crate::trust::{INSTALLED, OLD, Trusting};
+
+#[test]
+fn what_nobody_has_looked_at_is_refused_until_somebody_has() {
+    let it = Trusting::new();
+    let refused = it.run(&["sync", "--require-audit"]);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("skill `usage` from tiny-sql 0.3.1"), "{refused:?}");
+    assert!(!it.path(".claude").exists() && !it.path("agents.lock").exists());
+    it.ok(&["audit", "record", "usage", "--note", "harmless"]);
+    it.ok(&["audit", "record", "tiny-sql", "--note", "no hooks", "--user"]);
+    let records = it.read("agents-audits.toml");
+    assert!(
+        records.contains("who = \"ada\"") && records.contains("note = \"harmless\""),
+        "{records}"
+    );
+    it.ok(&["sync", "--require-audit"]);
+    assert_eq!(it.read(INSTALLED), OLD);
+    let table = it.ok(&["audit"]).stdout;
+    let row = table.lines().find(|line| line.starts_with("skill")).unwrap();
+    assert!(row.contains("tiny-sql 0.3.1") && row.ends_with("ada"), "{table}");
+    // The next version is another content.
+    it.publish("0.3.2", &OLD.replace("Prepare", "Skip"));
+    it.upgrade();
+    it.ok(&["sync", "--require-audit"]);
+    it.ok(&["update", "--yes"]);
+    assert_eq!(it.run(&["sync", "--require-audit"]).code, Some(3));
+}
+
+#[test]
+fn records_of_others_count_and_are_kept_apart() {
+    let (ours, theirs) = (Trusting::new(), Trusting::new());
+    for name in ["usage", "tiny-sql"] {
+        theirs.ok(&["audit", "record", name, "--note", "read"]);
+    }
+    let file = theirs.path("agents-audits.toml");
+    ours.ok(&["audit", "import", file.as_str()]);
+    ours.ok(&["sync", "--require-audit"]);
+    assert!(!ours.path("agents-audits.toml").exists());
+    let audit = ours.json(&["audit"]);
+    let rows = audit["active"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["kind"] == "skill").unwrap();
+    assert_eq!(row["records"][0]["origin"], file.as_str());
+    // The same from a repository.
+    let repo = agents_testkit::repo::Repo::init(ours.world.sample.scratch().path("audits"));
+    repo.write("agents-audits.toml", theirs.read("agents-audits.toml"));
+    repo.commit("records");
+    let said = ours.ok(&["audit", "import", &repo.url()]).stdout;
+    assert!(said.contains("2 records"), "{said}");
+    assert_eq!(ours.run(&["audit", "import", "nowhere"]).code, Some(2));
+}
+
+#[test]
+fn the_bill_of_materials_lists_what_has_a_content() {
+    let it = Trusting::new();
+    it.ok(&["sync"]);
+    let bill = it.json(&["audit", "--sbom"]);
+    assert_eq!((&bill["bomFormat"], &bill["specVersion"]), (&"CycloneDX".into(), &"1.6".into()));
+    let components = bill["components"].as_array().unwrap();
+    let skill = components.iter().find(|it| it["type"] == "data").unwrap();
+    assert_eq!(skill["purl"], "pkg:cargo/tiny-sql@0.3.1");
+    assert_eq!(skill["hashes"][0]["alg"], "BLAKE3");
+    assert_eq!(it.ok(&["audit", "--sbom"]).stdout, it.ok(&["audit", "--sbom"]).stdout);
+}

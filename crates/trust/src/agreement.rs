@@ -1,0 +1,87 @@
+//! The file `agents.lock`: read as a whole, written as a whole, by one process at a time, and only if something changed.
+
+use std::{io, time::Duration};
+
+use agents_system::{
+    cache::name_hash,
+    explain::Explain as _,
+    foreign::ForeignFile,
+    lock::{Lock as Pen, LockError},
+    progress::Progress,
+};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::lock::{LOCK_FILE, Lock, LockFileError};
+
+/// How long another process may take before we give up.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The lock file of one workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockFile {
+    path: Utf8PathBuf,
+}
+
+/// Whether something was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saved {
+    /// It was.
+    Written,
+    /// It was already there.
+    Unchanged,
+}
+
+impl LockFile {
+    /// That of the workspace at `root`.
+    #[must_use]
+    pub fn beside(root: &Utf8Path) -> Self {
+        Self { path: root.join(LOCK_FILE) }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+
+    /// The right to write it, until dropped. Whoever changes it reads it after that.
+    pub fn pen(&self, state: &Utf8Path, progress: &Progress) -> Result<Pen, LockError> {
+        let name = format!("{}.lock", name_hash(self.path.as_str()));
+        Pen::acquire(&state.join("agreements").join(name), PATIENCE, progress)
+    }
+
+    /// What it says; `None` if there is none.
+    pub fn load(&self) -> Result<Option<Lock>, LockFileError> {
+        match fs_err::read_to_string(&self.path) {
+            Ok(text) => Lock::parse(&self.path, &text).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(self.failed(source)),
+        }
+    }
+
+    /// Makes it say this. Where nothing is agreed to there is no file.
+    pub fn save(&self, lock: &Lock) -> Result<Saved, LockFileError> {
+        let file = ForeignFile::load(&self.path).map_err(|error| self.foreign(&error))?;
+        let text = lock.render();
+        let is_there = match file.text() {
+            // Where git turns line endings, that is no difference.
+            Some(now) => now.replace("\r\n", "\n") == text,
+            None => lock.entries().is_empty(),
+        };
+        if is_there {
+            return Ok(Saved::Unchanged);
+        }
+        let written = if lock.entries().is_empty() { file.remove() } else { file.replace(&text) };
+        written.map_err(|error| self.foreign(&error))?;
+        Ok(Saved::Written)
+    }
+
+    fn foreign(&self, error: &agents_system::foreign::ForeignError) -> LockFileError {
+        let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        self.failed(io::Error::other(format!("{error}{hint}")))
+    }
+
+    fn failed(&self, source: io::Error) -> LockFileError {
+        LockFileError::Io { file: self.path.clone(), source }
+    }
+}

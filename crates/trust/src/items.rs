@@ -1,0 +1,341 @@
+//! From the active set to what would be recorded about it: everything that applies, exactly where it comes from, and who stands
+//! for it.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use agents_install::{Installation, Runnable, git::GitAddress};
+use agents_plugin::{
+    active::{ActiveSet, Cause, State},
+    catalog::{Registries, RegistryState},
+    config::RegistryPlace,
+    manifest::{MANIFEST_FILE, PluginName},
+    plugin::{Origin, Plugin},
+    skills::{Skill, SkillOrigin, Skipped, Why},
+};
+use agents_system::cache::digest;
+use agents_workspace::{CrateName, PackageSource, Workspace};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::{
+    compare::{Item, Trust},
+    lock::{CrateFrom, Entry, Hash, Kind, RegistryFrom, Source},
+};
+
+/// Which plugin is meant: several may have one name.
+pub type PluginKey = (PluginName, Origin);
+
+/// What there is to know about a workspace and its plugins.
+pub struct Surveyor<'a> {
+    registries: Registries<'a>,
+    set: &'a ActiveSet,
+    workspace: &'a Workspace,
+    trust: BTreeMap<PluginKey, Trust>,
+    /// Where registries are, each found out once.
+    places: RefCell<BTreeMap<String, RegistryFrom>>,
+}
+
+/// What is not on this machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unseen {
+    /// What it is, in words.
+    pub words: Vec<String>,
+    /// A registry or a repository is among it, which may bring anything.
+    everything: bool,
+    crates: BTreeSet<String>,
+}
+
+impl Unseen {
+    /// Whether an entry that seems to be gone may only be out of sight.
+    #[must_use]
+    pub fn may_hold(&self, entry: &Entry) -> bool {
+        match &entry.source {
+            Source::Workspace { .. } => false,
+            Source::Crate { name, .. } => self.everything || self.crates.contains(name),
+            Source::Registry { .. } | Source::Git { .. } => self.everything,
+        }
+    }
+}
+
+impl<'a> Surveyor<'a> {
+    /// For this workspace.
+    #[must_use]
+    pub fn new(registries: Registries<'a>, set: &'a ActiveSet, workspace: &'a Workspace) -> Self {
+        Self { registries, set, workspace, trust: trust_in(set), places: RefCell::default() }
+    }
+
+    /// Every active plugin except those that ship inside the program. What the workspace keeps without a manifest is no more than
+    /// its skills, and whether there are any depends on what we ourselves have put there.
+    #[must_use]
+    pub fn plugins(&self) -> Vec<(PluginKey, Item)> {
+        let active = self.set.active().filter(|plugin| match plugin.origin {
+            Origin::BuiltIn => false,
+            Origin::Member(_) => plugin.file.is_file(),
+            Origin::Registry(_) | Origin::Crate(..) => true,
+        });
+        active.map(|plugin| (key(plugin), self.plugin(plugin))).collect()
+    }
+
+    /// One plugin.
+    #[must_use]
+    pub fn plugin(&self, plugin: &Plugin) -> Item {
+        let path = || self.within_registry(plugin);
+        let source = match &plugin.origin {
+            Origin::BuiltIn | Origin::Member(_) => {
+                Source::Workspace { path: self.inside(plugin.dir()).unwrap_or_default() }
+            }
+            Origin::Registry(name) => self.registry(name, path()),
+            Origin::Crate(name, version) => self.krate(name, &version.to_string(), plugin.dir()),
+        };
+        let trust = self.trust.get(&key(plugin)).copied().unwrap_or(Trust::Embedded);
+        let hash = (trust != Trust::Own).then(|| manifest_hash(plugin));
+        let name = plugin.name.to_string();
+        Item { entry: Entry { kind: Kind::Plugin, name, source, hash }, trust }
+    }
+
+    /// A skill whose content has this hash.
+    #[must_use]
+    pub fn skill(&self, skill: &Skill, hash: Hash) -> Item {
+        let source = match &skill.origin {
+            SkillOrigin::Member { path } => Source::Workspace { path: path.clone() },
+            SkillOrigin::Path { registry, path } => self.registry(registry, path.clone()),
+            SkillOrigin::Crate { name, version } => {
+                self.krate(name, &version.to_string(), &skill.dir)
+            }
+            SkillOrigin::Git { url, commit, path } => {
+                Source::Git { url: url.clone(), commit: commit.clone(), path: path.clone() }
+            }
+        };
+        let trust = match &skill.origin {
+            SkillOrigin::Member { .. } => Trust::Own,
+            _ if skill.plugins().any(|it| self.vouches(&it.name, &it.origin)) => Trust::Vouched,
+            _ => Trust::Embedded,
+        };
+        let (name, hash) = (skill.name.to_string(), (trust != Trust::Own).then_some(hash));
+        Item { entry: Entry { kind: Kind::Skill, name, source, hash }, trust }
+    }
+
+    /// An installed program. It has no hash: what is built differs from machine to machine, and cargo and git verify what it is
+    /// built from. `None` for what was there before us.
+    #[must_use]
+    pub fn installation(
+        plugin: &str,
+        name: &str,
+        installation: &Installation,
+        runnable: &Runnable,
+    ) -> Option<Entry> {
+        use agents_install::Source as Recipe;
+        let commit = || runnable.commit.clone();
+        let source = match installation.source.as_ref()? {
+            Recipe::Cargo { name, git, .. } => Source::Crate {
+                name: name.clone(),
+                version: runnable.version.clone()?,
+                from: match git {
+                    Some(url) => {
+                        CrateFrom::Git { url: redacted(url), commit: commit().unwrap_or_default() }
+                    }
+                    None => CrateFrom::CratesIo,
+                },
+            },
+            Recipe::Git { url } => {
+                Source::Git { url: redacted(url), commit: commit()?, path: ".".into() }
+            }
+        };
+        let name = format!("{plugin}/{name}");
+        Some(Entry { kind: Kind::Installation, name, source, hash: None })
+    }
+
+    /// What applies, or may, but is not on this machine; `skipped` are the skills that were not fetched.
+    #[must_use]
+    pub fn unseen(&self, skipped: &[Skipped]) -> Unseen {
+        let registries = self.set.catalog.registries.iter().filter_map(|report| {
+            let name = &report.spec.name;
+            (report.state == RegistryState::NotFetched).then(|| format!("registry `{name}`"))
+        });
+        let skills = skipped.iter().filter(|it| it.why == Why::NotFetched);
+        let skills = skills.map(|it| format!("{} of `{}`", it.what, it.plugin));
+        let mut words: Vec<String> = registries.chain(skills).collect();
+        let everything = !words.is_empty();
+        let mut crates: BTreeSet<String> = BTreeSet::new();
+        for wanted in &self.set.wanted {
+            words.push(format!("crate `{}`", wanted.name));
+            crates.insert(wanted.name.to_string());
+        }
+        for package in &self.workspace.packages {
+            if self.registries.workspaces.source_on_disk(self.workspace, package).is_none() {
+                words.push(format!("the sources of {} {}", package.name, package.version));
+                crates.insert(package.name.to_string());
+            }
+        }
+        words.sort();
+        words.dedup();
+        Unseen { words, everything, crates }
+    }
+
+    fn vouches(&self, name: &PluginName, origin: &Origin) -> bool {
+        self.trust.get(&(name.clone(), origin.clone())) == Some(&Trust::Vouched)
+    }
+
+    fn registry(&self, name: &str, path: Utf8PathBuf) -> Source {
+        let known = self.places.borrow().get(name).cloned();
+        let from = known.unwrap_or_else(|| self.place_of(name));
+        self.places.borrow_mut().insert(name.to_owned(), from.clone());
+        // Only a skill that lies outside of its registry has one, and that place is this machine's own.
+        let path = match path.is_absolute() {
+            true => self.inside(&path).unwrap_or_else(|| last(&path)),
+            false => path,
+        };
+        Source::Registry { name: name.to_owned(), from, path }
+    }
+
+    fn place_of(&self, name: &str) -> RegistryFrom {
+        let spec = self.registries.config.registries.iter().find(|spec| spec.name == name);
+        match spec.map(|spec| &spec.place) {
+            Some(RegistryPlace::Git(url)) => {
+                let address = GitAddress::parse(url).ok();
+                let checkout = address.and_then(|it| self.registries.checkouts.current(&it));
+                let commit = checkout.map(|it| it.commit).unwrap_or_default();
+                RegistryFrom::Git { url: redacted(url), commit }
+            }
+            Some(RegistryPlace::Path(dir)) => RegistryFrom::Path(self.inside(dir)),
+            None => RegistryFrom::Path(None),
+        }
+    }
+
+    fn within_registry(&self, plugin: &Plugin) -> Utf8PathBuf {
+        let roots = self.set.catalog.registries.iter().filter_map(|report| match &report.state {
+            RegistryState::Read(dir) => Some(dir),
+            _ => None,
+        });
+        let mut paths = roots.filter_map(|dir| plugin.file.strip_prefix(dir).ok());
+        paths.next().map_or_else(|| last(&plugin.file), slashed)
+    }
+
+    fn krate(&self, name: &CrateName, version: &str, dir: &Utf8Path) -> Source {
+        let package = self
+            .workspace
+            .packages
+            .iter()
+            .find(|package| package.name == *name && package.version.to_string() == version);
+        let from = match package.map(|package| &package.source) {
+            Some(PackageSource::Path { dir }) => CrateFrom::Path(self.inside(dir)),
+            Some(source @ PackageSource::Registry { id }) => match source.is_crates_io() {
+                true => CrateFrom::CratesIo,
+                false => CrateFrom::Index(id.strip_prefix("registry+").unwrap_or(id).to_owned()),
+            },
+            Some(PackageSource::Git { id }) => {
+                let id = id.strip_prefix("git+").unwrap_or(id);
+                let (url, commit) = id.split_once('#').unwrap_or((id, ""));
+                CrateFrom::Git { url: redacted(url), commit: commit.to_owned() }
+            }
+            // A crate that no member depends on directly; cargo unpacks what it has fetched below its home.
+            None => match self.registries.workspaces.cargo.home() {
+                Some(home) if !dir.starts_with(home) => CrateFrom::Path(self.inside(dir)),
+                _ => CrateFrom::CratesIo,
+            },
+        };
+        Source::Crate { name: name.to_string(), version: version.to_owned(), from }
+    }
+
+    /// Relative to the workspace, if it is inside.
+    fn inside(&self, path: &Utf8Path) -> Option<Utf8PathBuf> {
+        let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
+        let (path, root) = (real(path), real(&self.workspace.root));
+        Some(slashed(path.strip_prefix(root).ok()?))
+    }
+}
+
+/// Who stands for each plugin. One that another brings along is as trusted as that one.
+fn trust_in(set: &ActiveSet) -> BTreeMap<PluginKey, Trust> {
+    let mut trust: BTreeMap<PluginKey, Trust> = BTreeMap::new();
+    let mut chained = Vec::new();
+    for it in set.considered() {
+        let plugin = it.plugin;
+        let known = match (&plugin.origin, it.state) {
+            (_, State::Inactive(_)) => continue,
+            (Origin::BuiltIn | Origin::Registry(_), _) => Trust::Vouched,
+            (Origin::Member(_), _) => Trust::Own,
+            (Origin::Crate(..), State::Active(Cause::Chained(by))) => {
+                chained.push((key(plugin), by.clone()));
+                Trust::Embedded
+            }
+            (Origin::Crate(..), State::Active(_)) => Trust::Embedded,
+        };
+        trust.insert(key(plugin), known);
+    }
+    // Each round carries the word of a registry one link further.
+    for _ in 0..chained.len() {
+        for (key, by) in &chained {
+            let vouched =
+                trust.iter().any(|((name, _), it)| name.as_str() == by && *it == Trust::Vouched);
+            if vouched {
+                trust.insert(key.clone(), Trust::Vouched);
+            }
+        }
+    }
+    trust
+}
+
+fn key(plugin: &Plugin) -> PluginKey {
+    (plugin.name.clone(), plugin.origin.clone())
+}
+
+/// Of what a plugin says, and of the files of its own that it runs. Of a `Cargo.toml` only our own table counts, so that a crate
+/// whose version is all that changed says the same as before.
+fn manifest_hash(plugin: &Plugin) -> Hash {
+    let mut all = Vec::new();
+    let mut add = |what: &str, bytes: &[u8]| {
+        for part in [what.as_bytes(), bytes] {
+            all.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            all.extend_from_slice(part);
+        }
+    };
+    let own = match &plugin.origin {
+        Origin::Crate(..) => {
+            let text = fs_err::read_to_string(plugin.dir().join("Cargo.toml")).unwrap_or_default();
+            let table = toml::from_str::<toml::Table>(&text).ok().and_then(|root| {
+                let table = root.get("package")?.get("metadata")?.get("symposium")?;
+                serde_json::to_vec(table).ok()
+            });
+            add("metadata", &table.unwrap_or_default());
+            plugin.dir().join(MANIFEST_FILE)
+        }
+        _ => plugin.file.clone(),
+    };
+    add("manifest", &fs_err::read(own).unwrap_or_default());
+    let manifest = plugin.manifest().unwrap_or_default();
+    for (name, installation) in &manifest.installations {
+        use agents_install::Entry::{Executable, Script};
+        let (None, Some(Executable(path) | Script(path))) =
+            (&installation.source, &installation.entry)
+        else {
+            continue;
+        };
+        if let Ok(bytes) = fs_err::read(plugin.dir().join(path)) {
+            add(name.as_str(), &bytes);
+        }
+    }
+    Hash::new(&digest(&all))
+}
+
+fn redacted(url: &str) -> String {
+    GitAddress::parse(url).map_or_else(
+        |_| url.to_owned(),
+        |address| {
+            let tree = address.tree().map(|tree| format!("/tree/{tree}")).unwrap_or_default();
+            format!("{}{tree}", address.redacted_url())
+        },
+    )
+}
+
+fn last(path: &Utf8Path) -> Utf8PathBuf {
+    path.file_name().unwrap_or(".").into()
+}
+
+/// With `/` between the parts, on every platform; `.` for nothing.
+fn slashed(path: &Utf8Path) -> Utf8PathBuf {
+    let parts: Vec<&str> = path.components().map(|part| part.as_str()).collect();
+    if parts.is_empty() { ".".into() } else { parts.join("/").into() }
+}

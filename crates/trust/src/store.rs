@@ -1,0 +1,136 @@
+//! The accepted contents of skills, in our cache, by hash: what is pinned can be restored, and what changed can be shown.
+//!
+//! ```text
+//! <cache>/contents/<hash>    the files of one skill
+//! ```
+//!
+//! Whatever is there is believed only if it has the hash that it is named for.
+
+use std::io;
+
+use agents_plugin::skills::{Mode, SkillTree, TreeEntry, TreeKind};
+use agents_system::atomic;
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
+
+use crate::lock::Hash;
+
+/// The contents in a cache.
+#[derive(Debug, Clone)]
+pub struct Store {
+    dir: Utf8PathBuf,
+}
+
+/// What was looked for in the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stored {
+    /// It is there.
+    Tree(SkillTree),
+    /// It is not.
+    Missing,
+    /// Something else is there under its name.
+    Tampered(Utf8PathBuf),
+}
+
+#[derive(Serialize, Deserialize)]
+enum File {
+    Dir(String),
+    Plain(String, Vec<u8>),
+    Executable(String, Vec<u8>),
+}
+
+impl Store {
+    /// That of `cache`, which is `Dirs::cache`.
+    #[must_use]
+    pub fn new(cache: &Utf8Path) -> Self {
+        Self { dir: cache.join("contents") }
+    }
+
+    /// Whether something is there under that name; a look at the directory, nothing is read.
+    #[must_use]
+    pub fn has(&self, hash: &Hash) -> bool {
+        self.file(hash).symlink_metadata().is_ok()
+    }
+
+    /// The content with that hash.
+    #[must_use]
+    pub fn get(&self, hash: &Hash) -> Stored {
+        let file = self.file(hash);
+        let Ok(bytes) = fs_err::read(&file) else { return Stored::Missing };
+        let tree = postcard::from_bytes::<Vec<File>>(&bytes).ok().map(into_tree);
+        match tree.filter(|tree| Hash::new(&tree.digest()) == *hash) {
+            Some(tree) => Stored::Tree(tree),
+            None => Stored::Tampered(file),
+        }
+    }
+
+    /// Keeps a content.
+    pub fn put(&self, tree: &SkillTree) -> io::Result<Hash> {
+        let hash = Hash::new(&tree.digest());
+        let files: Vec<File> = tree.entries.iter().map(from_entry).collect();
+        let bytes = postcard::to_allocvec(&files).map_err(io::Error::other)?;
+        atomic::write(&self.file(&hash), &bytes)?;
+        Ok(hash)
+    }
+
+    fn file(&self, hash: &Hash) -> Utf8PathBuf {
+        self.dir.join(hash.digits())
+    }
+}
+
+fn from_entry(entry: &TreeEntry) -> File {
+    let path = entry.path.to_string();
+    match &entry.kind {
+        TreeKind::Dir => File::Dir(path),
+        TreeKind::File { mode: Mode::Plain, bytes } => File::Plain(path, bytes.clone()),
+        TreeKind::File { mode: Mode::Executable, bytes } => File::Executable(path, bytes.clone()),
+    }
+}
+
+fn into_tree(files: Vec<File>) -> SkillTree {
+    let entry = |file| match file {
+        File::Dir(path) => TreeEntry { path: path.into(), kind: TreeKind::Dir },
+        File::Plain(path, bytes) => {
+            TreeEntry { path: path.into(), kind: TreeKind::File { mode: Mode::Plain, bytes } }
+        }
+        File::Executable(path, bytes) => {
+            TreeEntry { path: path.into(), kind: TreeKind::File { mode: Mode::Executable, bytes } }
+        }
+    };
+    SkillTree { entries: files.into_iter().map(entry).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_is_had_and_what_was_tampered_with_is_noticed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let store = Store::new(Utf8Path::from_path(scratch.path()).unwrap());
+        let file = |path: &str, mode, text: &str| TreeEntry {
+            path: path.into(),
+            kind: TreeKind::File { mode, bytes: text.into() },
+        };
+        let tree = SkillTree {
+            entries: vec![
+                file("SKILL.md", Mode::Plain, "text"),
+                TreeEntry { path: "bin".into(), kind: TreeKind::Dir },
+                file("bin/run", Mode::Executable, "true"),
+            ],
+        };
+        let hash = store.put(&tree).unwrap();
+        assert!(store.has(&hash));
+        assert_eq!(store.get(&hash), Stored::Tree(tree));
+        let path = store.file(&hash);
+        let good = fs_err::read(&path).unwrap();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            fs_err::write(&path, &bad).unwrap();
+            assert_eq!(store.get(&hash), Stored::Tampered(path.clone()), "byte {at}");
+        }
+        fs_err::remove_file(&path).unwrap();
+        assert_eq!(store.get(&hash), Stored::Missing);
+    }
+}
