@@ -95,6 +95,12 @@ pub(crate) enum Command {
         #[arg(long)]
         overwrite: bool,
     },
+    /// Find out what is wrong on this machine, and what to do about it
+    Doctor {
+        /// Repair what is safe to repair, and say what was done
+        #[arg(long)]
+        fix: bool,
+    },
     /// See which coding agents are known, and where their files are
     Host {
         #[command(subcommand)]
@@ -263,8 +269,8 @@ pub(crate) enum CacheCommand {
 /// In which section of the help a built-in command stands; `None` keeps it out of sight.
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
-        "completions" | "config" | "diff" | "host" | "init" | "plugin" | "sync" | "tour"
-        | "uninstall" => Some(Audience::Humans),
+        "completions" | "config" | "diff" | "doctor" | "host" | "init" | "plugin" | "sync"
+        | "tour" | "uninstall" => Some(Audience::Humans),
         _ => None,
     }
 }

@@ -29,7 +29,7 @@ use agents_sync::Edited;
 
 use crate::{
     args::{Args, Command},
-    commands::sync_hosts::Mode,
+    commands::{doctor::Treatment, sync_hosts::Mode},
     failure::Failure,
     output::Output,
     settings::Settings,
@@ -90,6 +90,10 @@ fn run(
         }
         Some(Command::Uninstall { overwrite }) => {
             commands::sync_hosts::remove_all(&settings, output, edited(overwrite))
+        }
+        Some(Command::Doctor { fix }) => {
+            let treatment = if fix { Treatment::Fix } else { Treatment::Report };
+            commands::doctor::run(&settings, output, treatment)
         }
         Some(Command::Host { command }) => commands::host::run(&settings, output, &command),
         Some(Command::Config { command }) => commands::config::run(&settings, output, &command),

@@ -9,6 +9,7 @@ use crate::{
         cache::CacheDocument,
         config::{ConfigDocument, PathDocument},
         crate_info::CrateDocument,
+        doctor::DoctorDocument,
         explain::ExplainDocument,
         host::HostDocument,
         init::InitDocument,
@@ -39,6 +40,7 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<SyncDocument>("plugin-sync");
     check::<CacheDocument>("plugin-cache");
     check::<CrateDocument>("crate-info");
+    check::<DoctorDocument>("doctor");
     check::<HostDocument>("host");
     check::<InitDocument>("init");
     check::<ConfigDocument>("config-show");

@@ -14,6 +14,8 @@ mod command_line;
 mod config;
 mod consent;
 mod custom_predicates;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod hooks;
 #[cfg(target_os = "linux")]
 mod init;
