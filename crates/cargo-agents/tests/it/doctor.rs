@@ -15,6 +15,12 @@ use agents_testkit::{
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Value, json};
 
+mod planted;
+
+use self::planted::{
+    Fix::{Heals, LeavesIt},
+    PLANTED,
+};
 use crate::{
     sync::{Synced, tree},
     world::Run,
@@ -133,9 +139,13 @@ impl Clinic {
     }
 }
 
+/// The kinds of problems, each once: one kind may be found in the files of several hosts.
 fn codes(document: &Value) -> Vec<String> {
     let problems = document["problems"].as_array().unwrap();
-    problems.iter().map(|it| it["code"].as_str().unwrap().to_owned()).collect()
+    let codes = problems.iter().map(|it| it["code"].as_str().unwrap().to_owned());
+    let mut codes: Vec<String> = codes.collect();
+    codes.dedup();
+    codes
 }
 
 fn mode(path: &Utf8Path, mode: u32) {
@@ -148,161 +158,6 @@ fn skill(dir: &Utf8Path, length: usize) {
     let text = format!("---\nname: {name}\ndescription: {}\n---\nText.\n", "x".repeat(length));
     scratch::write(&dir.join("SKILL.md"), text);
 }
-
-/// What `--fix` makes of a planted problem.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fix {
-    Heals,
-    /// It is the user's to decide, and nothing is touched.
-    LeavesIt,
-}
-use Fix::{Heals, LeavesIt};
-
-/// Every problem that can be planted with files alone.
-const PLANTED: &[(&str, Fix, fn(&Clinic))] = &[
-    ("program-not-found", LeavesIt, |it| {
-        let scratch = it.synced.world.sample.scratch();
-        std::fs::remove_file(scratch.path("programs/cargo-agents")).unwrap();
-    }),
-    ("another-program", LeavesIt, |it| {
-        let scratch = it.synced.world.sample.scratch();
-        std::fs::remove_file(scratch.path("programs/cargo-agents")).unwrap();
-        it.program("cargo-agents", "echo cargo-agents 0.0.1");
-    }),
-    ("config-broken", LeavesIt, |it| it.synced.world.config("hosts = [\n")),
-    ("config-unknown-key", LeavesIt, |it| {
-        it.synced.world.config(&format!("hook-scop = \"project\"\n{CONFIG}"));
-    }),
-    ("unknown-host", LeavesIt, |it| {
-        it.synced.world.config(&CONFIG.replace("\"codex\"]", "\"codex\", \"cluade\"]"));
-    }),
-    ("hosts-file-broken", LeavesIt, |it| {
-        scratch::write(&it.home().join("hosts.toml"), "[host.codex]\nnmae = \"x\"\n");
-    }),
-    ("config-writable-by-others", LeavesIt, |it| mode(&it.home().join("config.toml"), 0o666)),
-    ("ledger-broken", LeavesIt, |it| std::fs::write(it.ledger(), "{").unwrap()),
-    ("ledger-newer", LeavesIt, |it| {
-        it.edit(&it.ledger(), "\"version\": 1", "\"version\": 99");
-    }),
-    ("unfinished-sync", Heals, |it| {
-        it.edit(&it.ledger(), "\"version\": 1,", "\"version\": 1, \"intended\": [],");
-    }),
-    ("orphan-workspace", Heals, |it| {
-        let gone = it.root().with_file_name("gone");
-        // What only that workspace wanted, in a file of the user.
-        let file = it.user().join(".gemini/settings.json");
-        scratch::write(
-            &file,
-            "{\n  \"mcpServers\": {\n    \"old\": { \"command\": \"old\" }\n  }\n}\n",
-        );
-        let mut ledger: Value =
-            serde_json::from_str(&std::fs::read_to_string(it.ledger()).unwrap()).unwrap();
-        ledger["entries"].as_array_mut().unwrap().push(json!({
-            "what": "server",
-            "property": { "kind": "part", "file": file, "format": "json", "at": ["mcpServers", "old"],
-                "value": { "command": "old" }, "made": [] },
-            "workspaces": [gone],
-            "from": "old 1.0.0",
-        }));
-        std::fs::write(it.ledger(), ledger.to_string()).unwrap();
-    }),
-    ("orphan-skill", LeavesIt, |it| {
-        let dir = it.root().join(".gemini/skills/old");
-        skill(&dir, 9);
-        scratch::write(&dir.join(".symposium"), "");
-    }),
-    ("leftovers", Heals, |it| {
-        scratch::write(&it.root().join(".claude/.settings.json.agents-aB3dE6"), "{");
-        scratch::write(&it.root().join(".agents/skills/.agents-building-x/skill-1/SKILL.md"), "");
-    }),
-    ("edited", LeavesIt, |it| {
-        it.edit(&it.root().join(".mcp.json"), "--stdio", "--mine");
-    }),
-    ("missing", Heals, |it| {
-        std::fs::remove_dir_all(it.root().join(".claude/skills/serde-derive")).unwrap();
-    }),
-    ("drift", Heals, |it| it.synced.skill("---\nname: serde-derive\ndescription: Newer\n---\n")),
-    ("name-taken", LeavesIt, |it| {
-        it.synced.plugin("crates = [\"serde\"]");
-        let file = it.home().join("plugins/serde/SYMPOSIUM.toml");
-        let more = "[[mcp_servers]]\nname = \"other\"\ncommand = \"explain\"\n";
-        let text = std::fs::read_to_string(&file).unwrap();
-        for server in [".mcp.json", ".codex/config.toml"] {
-            let file = it.root().join(server);
-            if server == ".mcp.json" {
-                it.edit(&file, "{\n", "{\n  \"x\": 1,\n");
-                it.edit(
-                    &file,
-                    "\"explain\": {",
-                    "\"other\": { \"command\": \"mine\" }, \"explain\": {",
-                );
-            } else {
-                let text = std::fs::read_to_string(&file).unwrap();
-                std::fs::write(&file, text + "\n[mcp_servers.other]\ncommand = \"explain\"\n")
-                    .unwrap();
-            }
-        }
-        std::fs::write(&file, text + more).unwrap();
-    }),
-    ("host-not-installed", LeavesIt, |it| {
-        it.synced.world.config(&CONFIG.replace("\"codex\"]", "\"codex\", \"kiro\"]"));
-        it.ok(&["sync"]);
-    }),
-    ("host-too-old", LeavesIt, |it| {
-        it.program("claude", "echo '2.1.44 (Claude Code)'");
-    }),
-    ("file-broken", LeavesIt, |it| {
-        scratch::write(&it.user().join(".claude/settings.json"), "{ \"hooks\": ");
-    }),
-    ("dangling-link", LeavesIt, |it| {
-        symlink(it.root().join("nowhere"), it.root().join(".claude/skills/mine")).unwrap();
-    }),
-    ("codex-hooks-untrusted", LeavesIt, |it| {
-        it.edit(
-            &it.user().join(".codex/config.toml"),
-            "hooks.json:pre_tool_use:0:0",
-            "other:x:0:0",
-        );
-    }),
-    ("codex-folder-untrusted", LeavesIt, |it| {
-        it.edit(&it.user().join(".codex/config.toml"), "\"trusted\"", "\"untrusted\"");
-    }),
-    ("claude-server-unapproved", LeavesIt, |it| {
-        it.edit(&it.user().join(".claude.json"), "enabledMcpjsonServers", "disabledMcpjsonServers");
-    }),
-    ("loaded-twice", LeavesIt, |it| {
-        let file = it.root().join(".claude/settings.json");
-        let text = std::fs::read(file).unwrap();
-        scratch::write(&it.user().join(".claude/settings.json"), text);
-    }),
-    ("skill-budget", LeavesIt, |it| {
-        for number in 0..10 {
-            skill(&it.root().join(format!(".claude/skills/mine-{number}")), 1000);
-        }
-    }),
-    ("hook-program-missing", LeavesIt, |it| {
-        it.synced.world.plugin("hooked", "name = \"hooked\"\ncrates = [\"serde\"]\n[[hooks]]\nname = \"guard\"\nevent = \"PreToolUse\"\ncommand = { executable = \"gone/guard\" }\n");
-    }),
-    ("server-program-missing", LeavesIt, |it| {
-        let scratch = it.synced.world.sample.scratch();
-        std::fs::remove_file(scratch.path("programs/explain")).unwrap();
-    }),
-    ("manifest-broken", LeavesIt, |it| {
-        it.synced.world.plugin("bad", "name = \"bad\"\nexectuable = 1\n");
-    }),
-    ("registry-missing", LeavesIt, |it| {
-        it.synced
-            .world
-            .config(&format!("{CONFIG}[[registry]]\nname = \"team\"\npath = \"/nowhere/team\"\n"));
-    }),
-    ("registry-not-fetched", LeavesIt, |it| {
-        it.synced.world.config(&format!(
-            "{CONFIG}[[registry]]\nname = \"team\"\ngit = \"https://example.com/team\"\n"
-        ));
-    }),
-    ("workspace-broken", LeavesIt, |it| std::fs::write(it.root().join("Cargo.toml"), "[").unwrap()),
-    ("file-read-only", LeavesIt, |it| mode(&it.root().join(".claude/settings.json"), 0o444)),
-];
 
 /// Those that need more than files; each has a test of its own below.
 const APART: &[&str] =
@@ -322,34 +177,42 @@ fn a_healthy_machine_has_no_problem_and_looking_writes_nothing() {
 
 #[test]
 fn every_planted_problem_is_found_alone_and_with_its_remedy() {
+    let mut wrong: Vec<(&str, Vec<String>)> = Vec::new();
     for (code, _, plant) in PLANTED {
         let clinic = Clinic::healthy();
         plant(&clinic);
-        assert_eq!(clinic.found(), [*code], "planted: {code}");
+        let found = clinic.found();
+        if found != [*code] {
+            wrong.push((code, found));
+        }
     }
+    assert_eq!(wrong, [], "planted, and found instead");
 }
 
 #[test]
 fn fix_heals_what_is_safe_and_touches_nothing_else() {
+    let mut wrong: Vec<(&str, Value)> = Vec::new();
     for (code, fix, plant) in PLANTED {
         let clinic = Clinic::healthy();
         plant(&clinic);
         let before = (tree(&clinic.root()), tree(&clinic.user()));
         let document = clinic.diagnose(&mut clinic.command(&["doctor", "--fix", "--json"]));
-        let repairs = document["repairs"].as_array().unwrap();
-        match fix {
-            Heals => {
-                assert_eq!(codes(&document), [] as [&str; 0], "{code}: {document:#}");
-                assert_eq!((repairs.len(), &repairs[0]["done"]), (1, &json!(true)), "{document:#}");
-                assert_eq!(repairs[0]["codes"], json!([code]));
-            }
-            LeavesIt => {
-                assert_eq!(codes(&document), [*code], "{document:#}");
-                assert!(repairs.iter().all(|it| it["done"] == false), "{document:#}");
-                assert_eq!((tree(&clinic.root()), tree(&clinic.user())), before, "{code}");
-            }
+        let repairs = document["repairs"].as_array().unwrap().clone();
+        let remaining = match fix {
+            Heals => Vec::new(),
+            LeavesIt => vec![(*code).to_owned()],
+        };
+        let is_right = codes(&document) == remaining
+            && repairs
+                .iter()
+                .all(|it| it["done"] == (*fix == Heals) && it["codes"] == json!([code]))
+            && (*fix == LeavesIt || repairs.len() == 1)
+            && (*fix == Heals || (tree(&clinic.root()), tree(&clinic.user())) == before);
+        if !is_right {
+            wrong.push((code, document));
         }
     }
+    assert_eq!(wrong, []);
 }
 
 #[test]
@@ -392,6 +255,27 @@ fn a_problem_is_one_line_with_its_place_and_its_remedy_below() {
         run.stdout.contains("host-too-old") && !run.stdout.contains("warning  missing"),
         "{run:?}"
     );
+}
+
+#[test]
+fn a_skill_that_a_host_finds_twice_matters_only_if_one_is_ours_and_they_differ() {
+    let clinic = Clinic::healthy();
+    let (ours, theirs) =
+        (clinic.root().join(".claude/skills"), clinic.user().join(".claude/skills"));
+    skill(&ours.join("mine"), 9);
+    skill(&theirs.join("mine"), 10);
+    scratch::write(&theirs.join("serde-derive/SKILL.md"), crate::sync::SKILL);
+    assert_eq!(clinic.found(), [] as [&str; 0]);
+    skill(&theirs.join("serde-derive"), 9);
+    assert_eq!(clinic.found(), ["loaded-twice"]);
+}
+
+#[test]
+fn a_file_of_a_host_that_is_a_dangling_link_is_found() {
+    let clinic = Clinic::healthy();
+    scratch::write(&clinic.user().join(".claude/x"), "");
+    symlink("nowhere", clinic.user().join(".claude/settings.json")).unwrap();
+    assert_eq!(clinic.found(), ["dangling-link"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use camino::Utf8Path;
 use semver::Version;
 
 /// Some hosts start a JavaScript engine to say it.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What `<program> --version` says; `None` if it says nothing of the kind, or not in time.
 pub(super) fn version_of(program: &Utf8Path) -> Option<Version> {
