@@ -154,6 +154,12 @@ pub(crate) enum Command {
         #[arg(long)]
         overwrite: bool,
     },
+    /// Find out what is wrong on this machine, and what to do about it
+    Doctor {
+        /// Repair what is safe to repair, and say what was done
+        #[arg(long)]
+        fix: bool,
+    },
     /// See which coding agents are known, and where their files are
     Host {
         #[command(subcommand)]
@@ -456,9 +462,9 @@ pub(crate) enum CacheCommand {
 /// In which section of the help a built-in command stands; `None` keeps it out of sight.
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
-        "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable" | "host"
-        | "init" | "plugin" | "search" | "self-update" | "status" | "sync" | "tour"
-        | "uninstall" | "update" | "use" => Some(Audience::Humans),
+        "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable"
+        | "doctor" | "host" | "init" | "plugin" | "search" | "self-update" | "status" | "sync"
+        | "tour" | "uninstall" | "update" | "use" => Some(Audience::Humans),
         _ => None,
     }
 }

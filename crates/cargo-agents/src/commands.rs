@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 mod consent;
 pub(crate) mod crate_info;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod hook;
 pub(crate) mod host;

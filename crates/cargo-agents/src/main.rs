@@ -31,6 +31,7 @@ use crate::{
     args::{Args, Command},
     commands::{
         agreed::{Audited, Terms},
+        doctor::Treatment,
         sync_hosts::Mode,
         update,
         use_plugin::{Manner, Place},
@@ -133,6 +134,10 @@ fn obey(
         Some(Command::SelfUpdate) => commands::self_update::run(settings, output),
         Some(Command::Uninstall { overwrite }) => {
             commands::sync_hosts::remove_all(settings, output, edited(overwrite))
+        }
+        Some(Command::Doctor { fix }) => {
+            let treatment = if fix { Treatment::Fix } else { Treatment::Report };
+            commands::doctor::run(settings, output, treatment)
         }
         Some(Command::Host { command }) => commands::host::run(settings, output, &command),
         Some(Command::Config { command }) => commands::config::run(settings, output, &command),

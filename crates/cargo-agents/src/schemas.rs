@@ -14,6 +14,7 @@ use crate::{
         cache::CacheDocument,
         config::{ConfigDocument, PathDocument},
         crate_info::CrateDocument,
+        doctor::DoctorDocument,
         explain::ExplainDocument,
         hook::{HookDocument, HookExplainDocument, ReplayDocument},
         host::HostDocument,
@@ -51,6 +52,7 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<SyncDocument>("plugin-sync");
     check::<CacheDocument>("plugin-cache");
     check::<CrateDocument>("crate-info");
+    check::<DoctorDocument>("doctor");
     check::<HostDocument>("host");
     check::<HookDocument>("hook-test");
     check::<ReplayDocument>("hook-replay");

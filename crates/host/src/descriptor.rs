@@ -4,6 +4,7 @@ use agents_system::{
     decode::{Table, Text},
     finding::Finding,
 };
+use semver::Version;
 
 use crate::{
     event::Event,
@@ -102,8 +103,11 @@ fn surface<T>(
 }
 
 fn decode_detect(table: &Layered<'_>) -> Detect {
-    let detect =
-        Detect { programs: table.strings("programs"), paths: table.list("paths", UserPath::parse) };
+    let detect = Detect {
+        programs: table.strings("programs"),
+        paths: table.list("paths", UserPath::parse),
+        oldest: table.parsed("oldest", Version::parse),
+    };
     table.finish();
     detect
 }
@@ -113,8 +117,12 @@ fn decode_skills(table: &Layered<'_>) -> Option<Skills> {
     let user = table.required("user", |it| user_path_in(it, "user"));
     let also_project = table.list("also-project", ProjectPath::parse);
     let also_user = table.list("also-user", UserPath::parse);
+    let listing = table.parsed("listing", |text| {
+        let number = text.strip_suffix(" characters").and_then(|number| number.parse().ok());
+        number.ok_or("`listing` must look like `8000 characters`")
+    });
     table.finish();
-    Some(Skills { project: project?, also_project, user: user?, also_user })
+    Some(Skills { project: project?, also_project, user: user?, also_user, listing })
 }
 
 fn decode_agents(table: &Layered<'_>) -> Option<Agents> {

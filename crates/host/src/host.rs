@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use agents_plugin::manifest::{McpServer, McpTransport, RemoteKind};
+use semver::Version;
 use serde::Serialize;
 
 use crate::{
@@ -108,6 +109,8 @@ pub struct Detect {
     pub programs: Vec<String>,
     /// Files or directories that only the host itself makes.
     pub paths: Vec<UserPath>,
+    /// The oldest version that understands what we write, as far as there is one that does not.
+    pub oldest: Option<Version>,
 }
 
 /// Where a host looks for skills.
@@ -121,6 +124,8 @@ pub struct Skills {
     pub user: UserPath,
     /// For the user: what it reads besides.
     pub also_user: Vec<UserPath>,
+    /// How many characters its list of skills may have before it leaves descriptions out.
+    pub listing: Option<usize>,
 }
 
 /// Where a host looks for definitions of sub-agents.

@@ -158,11 +158,26 @@ fn sync_under(
     workspace: &Utf8Path,
     edited: Edited,
 ) -> Result<Applied, ApplyError> {
-    let ledger = recover(places)?;
+    let ledger = recovered(places)?;
     let facts = places.look(desired, &ledger, workspace);
     let mut plan = Plan::new(desired, &facts, &ledger, workspace, edited);
     originals::restore(&mut plan, &ledger, &places.backups);
     carry_out(places, plan, &ledger)
+}
+
+/// Ends what a killed writer began: what it finished is recorded, what it left half-built goes.
+pub fn recover(places: &Places, progress: &Progress) -> Result<(), ApplyError> {
+    let _lock = Lock::acquire(&places.lock, PATIENCE, progress)?;
+    recovered(places)?;
+    Ok(())
+}
+
+/// What killed writers left in a directory of skills, or one that is at it now.
+#[must_use]
+pub fn unfinished_skills(dir: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let entries = dir.read_dir_utf8().into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| entry.file_name().starts_with(BUILDING));
+    ours.map(camino::Utf8DirEntry::into_path).collect()
 }
 
 /// Takes back everything that we ever wrote, in every workspace.
@@ -173,7 +188,7 @@ pub fn uninstall(
 ) -> Result<Vec<Applied>, ApplyError> {
     let _lock = Lock::acquire(&places.lock, PATIENCE, progress)?;
     let nothing = Desired::default();
-    let mut ledger = recover(places)?;
+    let mut ledger = recovered(places)?;
     let workspaces: BTreeSet<Utf8PathBuf> =
         ledger.entries.iter().flat_map(|entry| entry.workspaces.iter().cloned()).collect();
     let mut done = Vec::new();
@@ -190,7 +205,7 @@ pub fn uninstall(
 
 /// The ledger; if the last writer was killed, after what it left half-built is gone and what it finished is recorded.
 /// Nobody else writes while we hold the lock.
-fn recover(places: &Places) -> Result<Ledger, LedgerError> {
+fn recovered(places: &Places) -> Result<Ledger, LedgerError> {
     let mut ledger = Ledger::load(&places.ledger)?;
     if let Some(intended) = &ledger.intended {
         for entry in ledger.entries.iter().chain(intended) {
@@ -209,12 +224,9 @@ fn recover(places: &Places) -> Result<Ledger, LedgerError> {
 
 /// Removes what is half-built or half-removed beside a skill.
 fn sweep(slot: &Utf8Path) {
-    let beside = slot.parent().and_then(|dir| dir.read_dir_utf8().ok());
-    for entry in beside.into_iter().flatten().flatten() {
-        if entry.file_name().starts_with(BUILDING) {
-            // It does no harm if it cannot be removed.
-            let _ = fs_err::remove_dir_all(entry.path());
-        }
+    for dir in slot.parent().map(unfinished_skills).unwrap_or_default() {
+        // It does no harm if it cannot be removed.
+        let _ = fs_err::remove_dir_all(dir);
     }
 }
 

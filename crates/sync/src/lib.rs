@@ -52,7 +52,9 @@ mod originals;
 pub mod plan;
 mod slots;
 
-pub use apply::{Applied, ApplyError, Places, preview, sync, sync_if_free, uninstall};
+pub use apply::{
+    Applied, ApplyError, Places, preview, recover, sync, sync_if_free, unfinished_skills, uninstall,
+};
 pub use desired::{Desired, DesiredFile, DesiredPart, DesiredSkill, SkillFiles};
 pub use facts::Facts;
 pub use plan::{Action, Change, Edited, Note, Plan};

@@ -247,15 +247,23 @@ fn write_backup(
 
 /// Removes what a killed [`ForeignFile::replace`] left beside the file. Nobody may be replacing it meanwhile.
 pub fn remove_unfinished(path: &Utf8Path) {
-    let Ok(real) = follow(path) else { return };
-    let prefix = unfinished_prefix(&real);
-    for entry in parent(&real).read_dir_utf8().into_iter().flatten().flatten() {
-        let random = entry.file_name().strip_prefix(prefix.as_str());
-        if random.is_some_and(|it| it.len() == 6 && it.bytes().all(|b| b.is_ascii_alphanumeric())) {
-            // It does no harm if it cannot be removed.
-            let _ = fs_err::remove_file(entry.path());
-        }
+    for file in unfinished(path) {
+        // It does no harm if it cannot be removed.
+        let _ = fs_err::remove_file(file);
     }
+}
+
+/// What a killed [`ForeignFile::replace`] left beside the file, or one that is at it now.
+#[must_use]
+pub fn unfinished(path: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let Ok(real) = follow(path) else { return Vec::new() };
+    let prefix = unfinished_prefix(&real);
+    let beside = parent(&real).read_dir_utf8().into_iter().flatten().flatten();
+    let ours = beside.filter(|entry| {
+        let random = entry.file_name().strip_prefix(prefix.as_str());
+        random.is_some_and(|it| it.len() == 6 && it.bytes().all(|b| b.is_ascii_alphanumeric()))
+    });
+    ours.map(camino::Utf8DirEntry::into_path).collect()
 }
 
 /// How the name of a file begins that will take the place of `real`.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`dirs`] | where our own files live |
 //! | [`mod@env`] | every environment variable that we read, in one list |
+//! | [`access`] | whether something can be written, without writing it |
 //! | [`ask`] | questions to the person at the terminal, and nobody else |
 //! | [`atomic`] | writing a file so that nobody ever sees half of it |
 //! | [`fingerprint`] | reading files in a way that can later tell whether the answer still holds |
@@ -38,6 +39,7 @@
 //! # Ok(()) }
 //! ```
 
+pub mod access;
 pub mod ask;
 pub mod atomic;
 pub mod cache;

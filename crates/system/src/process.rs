@@ -351,6 +351,13 @@ pub fn find_program(name: impl AsRef<OsStr>) -> Option<Utf8PathBuf> {
     Utf8PathBuf::from_path_buf(which::which(name).ok()?).ok()
 }
 
+/// Every program of that name on `PATH`, in the order of the search.
+#[must_use]
+pub fn find_programs(name: impl AsRef<OsStr>) -> Vec<Utf8PathBuf> {
+    let all = which::which_all(name).into_iter().flatten();
+    all.filter_map(|path| Utf8PathBuf::from_path_buf(path).ok()).collect()
+}
+
 /// `PATH` with directories in front.
 #[must_use]
 pub fn path_with<'a>(front: impl IntoIterator<Item = &'a Utf8Path>) -> OsString {

@@ -69,6 +69,7 @@ fn the_help_of_an_empty_home_reads_like_this() {
       config       See the settings that count, and where they come from
       diff         Show what `sync` would change, line by line
       disable      Turn a plugin off, whatever else is said about it
+      doctor       Find out what is wrong on this machine, and what to do about it
       host         See which coding agents are known, and where their files are
       init         Choose the coding agents that you use
       plugin       See, check and fetch plugins
@@ -200,7 +201,7 @@ fn a_broken_configuration_is_an_error_with_its_place_and_never_defaults() {
 
 #[test]
 fn a_reserved_name_of_a_later_version_says_so() {
-    let run = World::new().agents(&["doctor"]);
+    let run = World::new().agents(&["dashboard"]);
     assert_eq!(run.code, Some(2));
     assert!(run.stderr.contains("reserved for a later version"), "{run:?}");
 }

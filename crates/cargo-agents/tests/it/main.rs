@@ -19,6 +19,8 @@ mod command_line;
 mod config;
 mod consent;
 mod custom_predicates;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod hook_load;
 mod hook_steps;
 mod hooks;

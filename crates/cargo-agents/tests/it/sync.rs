@@ -90,10 +90,10 @@ pub(crate) fn tree(dir: &Utf8Path) -> BTreeMap<Utf8PathBuf, Vec<u8>> {
             if path.is_dir() {
                 waiting.push(path);
             } else {
-                found.insert(
-                    path.strip_prefix(dir).unwrap().to_owned(),
-                    std::fs::read(&path).unwrap(),
-                );
+                // A link that leads nowhere is known by where it would lead.
+                let target = || path.read_link_utf8().unwrap().into_string().into_bytes();
+                let bytes = std::fs::read(&path).unwrap_or_else(|_| target());
+                found.insert(path.strip_prefix(dir).unwrap().to_owned(), bytes);
             }
         }
     }

@@ -113,6 +113,12 @@ fn section(text: &mut String, host: &Host) {
     row(text, "instructions", &[&instructions.project], &opt(&instructions.user));
     row(text, "instructions, read too", &refs(&instructions.also_project), &[] as &[&String]);
     text.push('\n');
+    if let Some(oldest) = &host.detect.oldest {
+        writeln!(text, "- Works with what we write since {oldest}.").unwrap();
+    }
+    if let Some(listing) = host.skills.listing {
+        writeln!(text, "- Its list of skills has room for about {listing} characters.").unwrap();
+    }
     if let Some(mcp) = host.mcp.get() {
         let (format, keys) = (mcp.format.word().to_uppercase(), mcp.container.join("` / `"));
         writeln!(text, "- MCP servers stand below `{keys}` ({format}).").unwrap();

@@ -18,6 +18,9 @@ use crate::skill::SKILL_FILE;
 /// Deeper directories are not searched.
 const MAX_DEPTH: usize = 16;
 
+/// How the name of a directory begins in which a sync was putting a skill together when it was killed.
+const UNFINISHED: &str = ".agents-building-";
+
 /// No more directories than this are searched for one group.
 const MAX_DIRS: usize = 10_000;
 
@@ -61,7 +64,11 @@ pub(super) fn discover(area: &Area, findings: &mut Vec<Finding>, watch: &mut Wat
                 found.push(Found { dir, file: skill.real.clone() });
                 continue;
             }
-            for entry in entries.into_iter().filter(|entry| entry.kind == EntryKind::Dir) {
+            let is_ours = |name: &str| name.starts_with(UNFINISHED);
+            for entry in entries
+                .into_iter()
+                .filter(|entry| entry.kind == EntryKind::Dir && !is_ours(&entry.name))
+            {
                 // Two ways may lead to one directory.
                 if visited.insert(entry.real.clone()) {
                     next.push(entry.real);

@@ -1,0 +1,211 @@
+//! Every kind of problem that `doctor` knows, and what a problem is.
+
+use agents_system::finding::Finding;
+use camino::Utf8PathBuf;
+
+/// A kind of problem, as `docs/doctor.md` has it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Check {
+    pub(crate) code: &'static str,
+    pub(crate) meaning: &'static str,
+    pub(crate) remedy: &'static str,
+}
+
+/// One problem on this machine.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) check: &'static Check,
+    /// Its hint is the remedy.
+    pub(super) finding: Finding,
+    /// What `--fix` does about it.
+    pub(super) repair: Option<Repair>,
+}
+
+/// Something that is safe to do without asking.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Repair {
+    /// Ends what a killed writer began.
+    Recover,
+    /// Lets go of what a workspace has that is gone.
+    Release(Utf8PathBuf),
+    /// Removes what killed writers left.
+    Sweep(Vec<Utf8PathBuf>),
+    /// Runs `cargo agents sync` here.
+    Sync,
+}
+
+impl Check {
+    /// A problem of this kind; a finding that brings no next step gets the general one.
+    pub(super) fn problem(&'static self, finding: Finding) -> Problem {
+        let hint = finding.hint.clone().unwrap_or_else(|| self.remedy.to_owned());
+        Problem { check: self, finding: finding.hint(hint), repair: None }
+    }
+}
+
+impl Problem {
+    pub(super) fn repair(self, repair: Repair) -> Self {
+        Self { repair: Some(repair), ..self }
+    }
+}
+
+macro_rules! checks {
+    ($($ident:ident = $code:literal: $meaning:literal, $remedy:literal;)+) => {
+        $(pub(super) const $ident: &Check =
+            &Check { code: $code, meaning: $meaning, remedy: $remedy };)+
+        /// All of them, in the order of the documentation.
+        pub(crate) const ALL: &[&Check] = &[$($ident),+];
+    };
+}
+
+checks! {
+    PROGRAM_NOT_FOUND = "program-not-found":
+        "hosts call `cargo-agents` by its name, and it is not on `PATH`",
+        "add its directory to `PATH`, for the hosts too";
+    ANOTHER_PROGRAM = "another-program":
+        "the `cargo-agents` that hosts call is not the one that you run",
+        "remove one of the two, or change the order of `PATH`";
+    TWO_PROGRAMS = "two-programs":
+        "several different `cargo-agents` are on `PATH`",
+        "remove those that you do not want";
+    CONFIG_BROKEN = "config-broken":
+        "the configuration cannot be read, so nothing works that needs it",
+        "mend `config.toml`";
+    CONFIG_UNKNOWN_KEY = "config-unknown-key":
+        "the configuration says something that has no effect",
+        "correct or remove it";
+    UNKNOWN_HOST = "unknown-host":
+        "the configuration names a host that nobody knows",
+        "`cargo agents host list` has the names";
+    HOSTS_FILE_BROKEN = "hosts-file-broken":
+        "`hosts.toml`, which changes the descriptions of hosts, has mistakes",
+        "mend it; what is wrong in it does not count";
+    CONFIG_WRITABLE_BY_OTHERS = "config-writable-by-others":
+        "everybody on this machine can change what runs in your name",
+        "take the right away with `chmod o-w`";
+    DIRECTORY_READ_ONLY = "directory-read-only":
+        "a directory that we must write is read-only",
+        "give yourself the right to write it";
+    FILE_READ_ONLY = "file-read-only":
+        "a file of a host that we must write is read-only",
+        "`chmod u+w` it, or leave it so and register in the other scope (`hook-scope`)";
+    SANDBOXED = "sandboxed":
+        "directories are read-only although the workspace is not: this is the sandbox of a coding agent",
+        "run it outside of the sandbox, in a terminal of your own";
+    LEDGER_BROKEN = "ledger-broken":
+        "the record of what we own cannot be read, so nothing is written or taken back",
+        "restore it from a backup; without it we cannot tell what is ours";
+    LEDGER_NEWER = "ledger-newer":
+        "a later version of this program wrote the record of what we own",
+        "use that version of cargo agents";
+    UNFINISHED_SYNC = "unfinished-sync":
+        "a sync was killed in the middle",
+        "`cargo agents doctor --fix` ends it, and so does the next sync";
+    ORPHAN_WORKSPACE = "orphan-workspace":
+        "something is kept for a workspace that does not exist any more",
+        "`cargo agents doctor --fix` takes it back";
+    ORPHAN_SKILL = "orphan-skill":
+        "a skill carries our mark and is not in our record, so it is never updated or taken back",
+        "remove the directory if you do not want the skill";
+    LEFTOVERS = "leftovers":
+        "unfinished files of ours lie beside files of hosts",
+        "`cargo agents doctor --fix` removes them";
+    EDITED = "edited":
+        "something of ours was edited, so it is not updated any more",
+        "`cargo agents sync --overwrite` replaces it";
+    MISSING = "missing":
+        "something of ours is gone",
+        "`cargo agents sync` brings it back";
+    DRIFT = "drift":
+        "hosts do not have what this workspace brings them",
+        "`cargo agents sync` brings them up to date";
+    NAME_TAKEN = "name-taken":
+        "something of ours is not installed, because its place holds something that is not ours",
+        "rename or remove that if you want ours";
+    NO_HOST = "no-host":
+        "no coding agent is configured",
+        "`cargo agents init` configures those that are installed";
+    HOST_NOT_INSTALLED = "host-not-installed":
+        "a host is configured, and there is no sign of it on this machine",
+        "install it, or remove it with `cargo agents init --remove-agent`";
+    HOST_TOO_OLD = "host-too-old":
+        "an installed host does not understand what we write",
+        "update it";
+    FILE_BROKEN = "file-broken":
+        "a file of a host cannot be read, so neither it nor we can use it",
+        "mend it";
+    DANGLING_LINK = "dangling-link":
+        "a symbolic link leads nowhere where a host looks for skills or settings",
+        "remove it, or make what it leads to";
+    CODEX_HOOKS_UNTRUSTED = "codex-hooks-untrusted":
+        "Codex silently skips hooks that nobody has reviewed",
+        "open Codex in this folder and accept the hooks with `/hooks`";
+    CODEX_FOLDER_UNTRUSTED = "codex-folder-untrusted":
+        "Codex ignores the `.codex` directory of a folder that is not trusted",
+        "open Codex in this folder and trust it";
+    CLAUDE_SERVER_UNAPPROVED = "claude-server-unapproved":
+        "Claude Code does not start servers of `.mcp.json` that nobody has approved",
+        "start `claude` in this folder and approve it";
+    LOADED_TWICE = "loaded-twice":
+        "a host finds the same hook in two files, or two different skills under one name",
+        "remove one of the two";
+    SKILL_BUDGET = "skill-budget":
+        "the skills of a host take more room than it has for them, so it leaves descriptions out",
+        "turn plugins off with `[plugins] disable`, or remove skills of your own";
+    HOOK_PROGRAM_MISSING = "hook-program-missing":
+        "the program of a hook is not installed, so the hook does not run",
+        "`cargo agents sync` installs it";
+    SERVER_PROGRAM_MISSING = "server-program-missing":
+        "the program of an MCP server is not found",
+        "install it, so that it is on `PATH`";
+    CACHE_TAMPERED = "cache-tampered":
+        "an installed program is not what was installed, and is not run",
+        "`cargo agents sync --update fetch` installs it again";
+    MANIFEST_BROKEN = "manifest-broken":
+        "a plugin cannot be loaded",
+        "`cargo agents plugin validate` shows what is wrong with it";
+    REGISTRY_MISSING = "registry-missing":
+        "a configured registry is not where it should be",
+        "correct its place in the configuration, or remove it there";
+    REGISTRY_NOT_FETCHED = "registry-not-fetched":
+        "a configured registry has never been fetched",
+        "`cargo agents plugin sync` fetches it";
+    WORKSPACE_BROKEN = "workspace-broken":
+        "the workspace cannot be understood",
+        "`cargo metadata` shows what is wrong with it";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_problems_lists_all_of_them() {
+        let cell = |text: &str| text.replace('|', "\\|");
+        let rows: String = ALL
+            .iter()
+            .map(|it| format!("| `{}` | {} | {} |\n", it.code, cell(it.meaning), cell(it.remedy)))
+            .collect();
+        let page = format!(
+            "# What `cargo agents doctor` finds\n\n\
+             Generated from `crates/cargo-agents/src/commands/doctor/checks.rs`; a test keeps it true.\n\n\
+             `cargo agents doctor` looks at the program, its settings, the files of every configured host and what this workspace brings them, \
+             and writes nothing. It ends with 0 if all is well and with 1 if problems remain; notes, which `--verbose` shows, do not count. \
+             One check that cannot be made (a configuration that is broken, a workspace that cannot be understood) keeps no other from being made.\n\n\
+             `--fix` does what is safe without asking: it ends a sync that was killed, lets go of what is kept for workspaces that are gone, \
+             removes what killed writers left, and runs `cargo agents sync` where something is missing or out of date. \
+             It never touches what somebody edited, nor anything that our record does not list. Then it looks again and shows what remains.\n\n\
+             `--json` prints [one document](json/doctor.schema.json) with the same codes.\n\n\
+             | code | meaning | remedy |\n|---|---|---|\n{rows}"
+        );
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/doctor.md");
+        agents_testkit::pages::check_generated(file, &page);
+    }
+
+    #[test]
+    fn codes_are_kebab_case_and_unique() {
+        for (at, check) in ALL.iter().enumerate() {
+            assert!(check.code.chars().all(|c| c.is_ascii_lowercase() || c == '-'));
+            assert!(ALL[..at].iter().all(|earlier| earlier.code != check.code), "{}", check.code);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Which version a program says that it is.
+
+use std::time::Duration;
+
+use agents_system::process::Call;
+use camino::Utf8Path;
+use semver::Version;
+
+/// Some hosts start a JavaScript engine to say it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What `<program> --version` says; `None` if it says nothing of the kind, or not in time.
+pub(super) fn version_of(program: &Utf8Path) -> Option<Version> {
+    let said = Call::new(program.as_str()).arg("--version").deadline(PATIENCE).capture().ok()?;
+    version_in(&said.stdout_text())
+}
+
+/// The first word that is a version.
+fn version_in(text: &str) -> Option<Version> {
+    let words = text.split(|c: char| c.is_whitespace() || "(),:".contains(c));
+    let mut versions = words.filter_map(|word| {
+        let word = word.rsplit(['/', '@']).next().unwrap_or(word);
+        Version::parse(word.strip_prefix('v').unwrap_or(word)).ok()
+    });
+    versions.next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found_in_what_programs_print() {
+        for (text, version) in [
+            ("2.1.325 (Claude Code)", Some("2.1.325")),
+            ("codex-cli 0.166.0\n", Some("0.166.0")),
+            ("kiro-cli v3.0.1", Some("3.0.1")),
+            ("opencode/1.18.33 linux-x64 node-v24.1.0", Some("1.18.33")),
+            ("1.0.102-beta.1", Some("1.0.102-beta.1")),
+            ("usage: claude 7", None),
+            ("", None),
+        ] {
+            assert_eq!(version_in(text).map(|it| it.to_string()).as_deref(), version, "{text}");
+        }
+    }
+}
