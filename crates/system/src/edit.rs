@@ -266,8 +266,9 @@ fn splice(format: Format, text: &str, step: &Step) -> Result<String, EditError> 
     }
 }
 
-/// Where the entry stands, for messages.
-fn locate(format: Format, text: &str, keys: &[String]) -> Option<Range<usize>> {
+/// Where the entry stands in a text that parses, for messages. A byte order mark must be gone.
+#[must_use]
+pub fn locate(format: Format, text: &str, keys: &[String]) -> Option<Range<usize>> {
     match format {
         Format::Json => json::locate(text, keys),
         Format::Toml => toml::locate(text, keys),
