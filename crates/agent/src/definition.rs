@@ -239,6 +239,16 @@ pub enum McpServerUse {
     },
 }
 
+impl McpServerUse {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Named(name) | Self::Inline { name, .. } => name,
+        }
+    }
+}
+
 /// Where an agent keeps what it remembers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

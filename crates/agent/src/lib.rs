@@ -7,6 +7,9 @@
 //! | module | holds |
 //! |---|---|
 //! | [`definition`] | the one definition |
+//! | [`dialect`] | the ways of writing it down: what each can say, and where its files are |
+//! | [`parse`] | from a file of any dialect to the one definition |
+//! | [`render`] | from the one definition to a file of any dialect, with what is lost |
 //! | [`tools`] | which tools an agent may use, and the tools' names in all hosts |
 //!
 //! ```
@@ -18,6 +21,12 @@
 //! ```
 
 pub mod definition;
+pub mod dialect;
+mod entries;
+mod hooks;
+mod mcp;
+pub mod parse;
+pub mod render;
 pub mod tools;
 
 pub use definition::{AgentDefinition, AgentName};
