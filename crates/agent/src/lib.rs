@@ -8,7 +8,9 @@
 //! |---|---|
 //! | [`definition`] | the one definition |
 //! | [`dialect`] | the ways of writing it down: what each can say, and where its files are |
+//! | [`load`] | reading its file |
 //! | [`parse`] | from a file of any dialect to the one definition |
+//! | [`edit`] | changing its file: what changed, and no other byte |
 //! | [`render`] | from the one definition to a file of any dialect, with what is lost |
 //! | [`tools`] | which tools an agent may use, and the tools' names in all hosts |
 //!
@@ -22,8 +24,10 @@
 
 pub mod definition;
 pub mod dialect;
+pub mod edit;
 mod entries;
 mod hooks;
+pub mod load;
 mod mcp;
 pub mod parse;
 pub mod render;

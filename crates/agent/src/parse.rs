@@ -38,7 +38,8 @@ mod settle;
 mod tools;
 mod values;
 
-use document::Document;
+pub(crate) use document::Document;
+pub(crate) use keys::places;
 pub(crate) use schema::language;
 pub(crate) use settle::{TASK, dedup, settle};
 pub(crate) use tools::NONE;

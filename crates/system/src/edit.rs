@@ -47,7 +47,7 @@
 use std::{fmt, ops::Range};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 mod delimited;
 mod error;
@@ -210,6 +210,21 @@ impl Edit {
 /// The value of a text; a blank one is an empty object. Dates of TOML become strings.
 pub fn read(format: Format, text: &str) -> Result<Value, EditError> {
     parse(format, split_bom(text).1)
+}
+
+/// A new text that says this, in block style.
+pub fn write(format: Format, entries: &Map<String, Value>) -> Result<String, EditError> {
+    let text = match format {
+        Format::Json => json::write(entries),
+        Format::Toml => toml::write(entries)?,
+        Format::Yaml => yaml::write(entries),
+    };
+    let said = parse(format, &text)?;
+    if intent::is_same(format, &said, &Value::Object(entries.clone())) {
+        Ok(text)
+    } else {
+        Err(EditError::Mismatch { format })
+    }
 }
 
 /// The text with the edits made, one after the other. Equal to `text` if everything is so already.

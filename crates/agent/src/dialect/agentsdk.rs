@@ -1,6 +1,8 @@
 //! agentsdk-go: Markdown, comma lists.
 
-use super::grammar::{Grammar, Key, ListStyle, Models, Naming, Patterns, SpawnStyle, ToolStyle};
+use super::grammar::{
+    Grammar, Key, ListStyle, Models, Names, Naming, Patterns, SpawnStyle, ToolStyle,
+};
 use crate::definition::{
     Dialect,
     PermissionMode::{AcceptEdits, BypassPermissions, Default, Plan},
@@ -8,6 +10,7 @@ use crate::definition::{
 
 pub(super) const GRAMMAR: Grammar = Grammar {
     dialect: Dialect::AgentSdk,
+    names: Names::Hyphens,
     naming: Naming::KeyOrFile,
     keys: &[
         ("name", Key::Name),

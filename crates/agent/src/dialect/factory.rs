@@ -1,6 +1,6 @@
 //! Factory Droid: Markdown; tools by name or by category.
 
-use super::grammar::{Grammar, Key, McpStyle};
+use super::grammar::{Grammar, Key, McpStyle, Names};
 use crate::definition::{
     Dialect,
     Effort::{High, Low, Max, Medium, Minimal, Off, Xhigh},
@@ -8,6 +8,7 @@ use crate::definition::{
 
 pub(super) const GRAMMAR: Grammar = Grammar {
     dialect: Dialect::Factory,
+    names: Names::Lower,
     keys: &[
         ("name", Key::Name),
         ("description", Key::Description),

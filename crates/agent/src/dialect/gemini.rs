@@ -1,10 +1,11 @@
 //! Gemini CLI: Markdown. Its agents start no others.
 
-use super::grammar::{Grammar, Key, McpNames, McpStyle, Models};
+use super::grammar::{Grammar, Key, McpNames, McpStyle, Models, Names};
 use crate::definition::Dialect;
 
 pub(super) const GRAMMAR: Grammar = Grammar {
     dialect: Dialect::Gemini,
+    names: Names::Lower,
     keys: &[
         ("name", Key::Name),
         ("description", Key::Description),

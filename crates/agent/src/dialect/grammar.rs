@@ -7,6 +7,7 @@ use crate::definition::{Dialect, Effort, PermissionMode};
 pub(crate) struct Grammar {
     pub(crate) dialect: Dialect,
     pub(crate) naming: Naming,
+    pub(crate) names: Names,
     /// Each key as it is spelled, with dots between nested ones, and what it means. Written in this order; of two for the
     /// same meaning, the first one is written.
     pub(crate) keys: &'static [(&'static str, Key)],
@@ -39,6 +40,31 @@ pub(crate) enum Naming {
     KeyOrFile,
     /// The name of the file, whatever a key says.
     File,
+}
+
+/// Which names an agent may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// All that are names.
+    Any,
+    /// Those without a dot.
+    Plain,
+    /// Those without a dot and capital letters.
+    Lower,
+    /// Small letters, digits and `-`.
+    Hyphens,
+}
+
+impl Names {
+    /// The name itself, or the nearest that may be one.
+    pub(crate) fn nearest(self, name: &str) -> String {
+        match self {
+            Self::Any => name.to_owned(),
+            Self::Plain => name.replace('.', "-"),
+            Self::Lower => name.replace('.', "-").to_lowercase(),
+            Self::Hyphens => name.replace(['.', '_'], "-").to_lowercase(),
+        }
+    }
 }
 
 /// What a key means.
@@ -209,6 +235,7 @@ impl Grammar {
     pub(crate) const MARKDOWN: Self = Self {
         dialect: Dialect::Ours,
         naming: Naming::Key,
+        names: Names::Any,
         keys: &[],
         extra: &[],
         always: &[],

@@ -1,6 +1,6 @@
 //! Qwen Code: Markdown, with the keys of Claude Code besides its own.
 
-use super::grammar::{DenyStyle, Grammar, Key, McpStyle, Models, SpawnStyle};
+use super::grammar::{DenyStyle, Grammar, Key, McpStyle, Models, Names, SpawnStyle};
 use crate::definition::{
     Dialect,
     PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan},
@@ -8,6 +8,7 @@ use crate::definition::{
 
 pub(super) const GRAMMAR: Grammar = Grammar {
     dialect: Dialect::Qwen,
+    names: Names::Plain,
     keys: &[
         ("name", Key::Name),
         ("description", Key::Description),

@@ -1,6 +1,6 @@
 //! Zeph: Markdown, nested `tools`, `permissions` and `skills`; YAML, or TOML between `+++`.
 
-use super::grammar::{DenyStyle, Grammar, Key, Lines, ListStyle, Patterns, ToolStyle};
+use super::grammar::{DenyStyle, Grammar, Key, Lines, ListStyle, Names, Patterns, ToolStyle};
 use crate::definition::{
     Dialect,
     PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan},
@@ -8,6 +8,7 @@ use crate::definition::{
 
 pub(super) const GRAMMAR: Grammar = Grammar {
     dialect: Dialect::Zeph,
+    names: Names::Plain,
     keys: &[
         ("name", Key::Name),
         ("description", Key::Description),

@@ -27,7 +27,7 @@ pub(crate) struct Document<'t> {
 }
 
 impl<'t> Document<'t> {
-    pub(super) fn read(input: &Input<'t>) -> (Option<Self>, Vec<Finding>) {
+    pub(crate) fn read(input: &Input<'t>) -> (Option<Self>, Vec<Finding>) {
         match input.dialect.syntax(input.file) {
             Syntax::Markdown => Self::read_markdown(input),
             Syntax::Toml => Self::read_whole(input, Format::Toml),

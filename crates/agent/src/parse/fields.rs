@@ -102,13 +102,25 @@ impl Reader<'_, '_> {
         if input.dialect == Dialect::AgentSdk {
             text = text.to_lowercase();
         }
-        let name = AgentName::new(&text);
-        if name.is_none() {
+        let Some(name) = AgentName::new(&text) else {
             let message = format!("`{text}` cannot be the name of an agent");
             let place = self.document.place(&entry.path);
             self.findings.push(Finding::error(message).hint(hint).at(place));
+            return None;
+        };
+        // Zeph, whose rule it is, refuses the whole file.
+        if self.grammar.names.nearest(&text) != text {
+            let title = self.grammar.dialect.title();
+            let message = format!("`{text}` is not a name in {title}");
+            if self.grammar.dialect == Dialect::Zeph {
+                self.error(entry, message);
+            } else {
+                self.doubt(entry, message, None);
+            }
+        } else if text.contains('.') {
+            self.warn(entry, format!("`{text}` is not a name in every host, for its dot"));
         }
-        name
+        Some(name)
     }
 
     fn check_required(&mut self, entries: &[(Key, Entry<'_>)]) {

@@ -2,7 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::values::{Entry, Reader, did_you_mean};
+use super::{
+    Input,
+    document::Document,
+    values::{Entry, Reader, did_you_mean},
+};
 use crate::{
     definition::Dialect,
     dialect::grammar::{Key, fold},
@@ -18,6 +22,32 @@ enum Class {
     Extra,
 }
 
+/// Which entries of a file mean something, in the order of the file, and where they are.
+pub(crate) fn places(input: &Input<'_>, document: &Document<'_>) -> Vec<(Key, Vec<String>)> {
+    let grammar = input.dialect.grammar();
+    let mut findings = Vec::new();
+    let strictness = input.strictness;
+    let mut reader = Reader { document, grammar, strictness, findings: &mut findings };
+    let mut places = Vec::new();
+    for entry in document.entries.iter().flat_map(|(top, value)| flattened(top, value)) {
+        if let Class::Known(key) = reader.class(&entry) {
+            places.push((key, entry.path));
+        }
+    }
+    places
+}
+
+/// The entry itself, or those of a table that only groups them.
+fn flattened<'d>(top: &str, value: &'d Value) -> Vec<Entry<'d>> {
+    match value.as_object().filter(|_| FLATTENED.contains(&fold(top).as_str())) {
+        Some(inner) => inner
+            .iter()
+            .map(|(key, value)| Entry { path: vec![top.to_owned(), key.clone()], value })
+            .collect(),
+        None => vec![Entry { path: vec![top.to_owned()], value }],
+    }
+}
+
 impl<'r> Reader<'r, '_> {
     /// The entries that mean something, each meaning once, and the rest.
     pub(super) fn classify(&mut self) -> (Vec<(Key, Entry<'r>)>, Map<String, Value>) {
@@ -25,15 +55,7 @@ impl<'r> Reader<'r, '_> {
         let mut known: Vec<(Key, Entry<'r>)> = Vec::new();
         let mut extra = Map::new();
         for (top, value) in &document.entries {
-            let flat = value.as_object().filter(|_| FLATTENED.contains(&fold(top).as_str()));
-            let entries: Vec<Entry<'r>> = match flat {
-                Some(inner) => inner
-                    .iter()
-                    .map(|(key, value)| Entry { path: vec![top.clone(), key.clone()], value })
-                    .collect(),
-                None => vec![Entry { path: vec![top.clone()], value }],
-            };
-            for entry in entries {
+            for entry in flattened(top, value) {
                 match self.class(&entry) {
                     // Nothing is said by `key:` with nothing after it.
                     Class::Known(key)

@@ -42,14 +42,12 @@ pub(super) fn lower(definition: &AgentDefinition, dialect: Dialect) -> (AgentDef
 }
 
 fn lower_texts(kept: &mut AgentDefinition, grammar: &Grammar, losses: &mut Losses) {
-    if grammar.dialect == Dialect::AgentSdk {
-        let plain = kept.name.as_str().to_lowercase().replace('_', "-");
-        if plain != kept.name.as_str()
-            && let Some(name) = AgentName::new(&plain)
-        {
-            losses.add(Field::Name, Instead::Nearest(plain));
-            kept.name = name;
-        }
+    let plain = grammar.names.nearest(kept.name.as_str());
+    if plain != kept.name.as_str()
+        && let Some(name) = AgentName::new(&plain)
+    {
+        losses.add(Field::Name, Instead::Nearest(plain));
+        kept.name = name;
     }
     if grammar.description_lines == Lines::One && kept.description.contains(char::is_control) {
         let words: Vec<&str> = kept.description.split(char::is_control).map(str::trim).collect();

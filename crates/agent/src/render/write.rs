@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use agents_system::edit::{Edit, Format, KeyPath, apply};
+use agents_system::edit::{self, Format};
 use serde_json::{Map, Value, json};
 
 use super::{lower::mode_word, tools::host_text};
@@ -27,30 +27,26 @@ pub(super) fn write(kept: &AgentDefinition, grammar: &Grammar) -> String {
     let file_name = grammar.dialect.file_name(kept.name.as_str());
     match grammar.dialect.syntax(file_name.as_str().into()) {
         Syntax::Markdown => {
-            let header = written(Format::Yaml, "", &table);
+            let header = written(Format::Yaml, &table);
             format!("---\n{header}---\n{}", separated(&kept.prompt, "\n"))
         }
-        Syntax::Json => {
-            let text = serde_json::to_string_pretty(&table).unwrap_or_default();
-            format!("{text}\n")
-        }
+        Syntax::Json => written(Format::Json, &table),
         Syntax::Toml => {
-            let mut rest = table;
-            let mut text = String::new();
+            let (mut first, mut rest) = (Map::new(), table);
+            let mut prompt = String::new();
             for key in [Key::Name, Key::Description, Key::Prompt] {
                 let Some(spelling) = grammar.spelling(key) else { continue };
                 match rest.shift_remove(spelling) {
-                    Some(Value::String(prompt)) if key == Key::Prompt => {
-                        let _ = writeln!(text, "{spelling} = {}", lines_of_toml(&prompt));
+                    Some(Value::String(text)) if key == Key::Prompt => {
+                        prompt = format!("{spelling} = {}\n", lines_of_toml(&text));
                     }
                     Some(value) => {
-                        let only = Map::from_iter([(spelling.to_owned(), value)]);
-                        text = written(Format::Toml, &text, &only);
+                        first.insert(spelling.to_owned(), value);
                     }
                     None => {}
                 }
             }
-            written(Format::Toml, &text, &rest)
+            format!("{}{prompt}{}", written(Format::Toml, &first), written(Format::Toml, &rest))
         }
     }
 }
@@ -60,28 +56,19 @@ pub(crate) fn separated(prompt: &str, newline: &str) -> String {
     if prompt.is_empty() { String::new() } else { format!("{newline}{prompt}{newline}") }
 }
 
-/// The text with these entries added, one line or more each.
-fn written(format: Format, text: &str, table: &Map<String, Value>) -> String {
-    let set = |at, value: &Value| Edit::Set { at, value: value.clone() };
-    let edits: Vec<Edit> = table
-        .iter()
-        .flat_map(|(key, value)| match value {
-            // A header for each of them and none for all.
-            Value::Object(tables)
-                if format == Format::Toml && tables.values().all(Value::is_object) =>
-            {
-                tables.iter().map(|(name, value)| set(KeyPath::new([key, name]), value)).collect()
-            }
-            value => vec![set(KeyPath::new([key]), value)],
-        })
-        .collect();
-    match apply(format, text, &edits) {
-        Ok(text) => text,
+/// A text with these entries.
+fn written(format: Format, table: &Map<String, Value>) -> String {
+    edit::write(format, table).unwrap_or_else(|_| {
         // What the format cannot hold (a null, or a number of more than 63 bits in TOML) is left out.
-        Err(_) => edits.into_iter().fold(text.to_owned(), |text, edit| {
-            apply(format, &text, std::slice::from_ref(&edit)).unwrap_or(text)
-        }),
-    }
+        let mut fine = Map::new();
+        for (key, value) in table {
+            fine.insert(key.clone(), value.clone());
+            if edit::write(format, &fine).is_err() {
+                fine.shift_remove(key);
+            }
+        }
+        edit::write(format, &fine).unwrap_or_default()
+    })
 }
 
 /// The prompt as TOML over several lines.

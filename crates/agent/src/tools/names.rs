@@ -64,7 +64,7 @@ const ROWS: &[Row] = &[
     row("glob", Reads,          ["Glob",             "find_path glob", "find glob",  "glob",           "glob search",                "glob",                          "glob",                 "glob",                         "glob",                    "Glob read-only"]),
     row("write", Changes,       ["Write",            "write",         "write",      "write",           "edit create write",          "write_file",                    "edit write",           "write fs_write",               "write_file",              "Create edit"]),
     row("edit", Changes,        ["Edit MultiEdit",   "edit",          "edit",       "edit",            "edit",                       "replace",                       "edit patch multiedit", "write fs_write",               "edit replace",            "Edit MultiEdit ApplyPatch edit"]),
-    row("notebook_edit", Changes, ["NotebookEdit",   "",              "notebook",   "notebookedit",    "edit",                       "",                              "",                     "",                             "notebook_edit",           ""]),
+    row("notebook_edit", Changes, ["NotebookEdit",   "",              "notebook",   "notebookedit",    "",                           "",                              "",                     "",                             "notebook_edit",           ""]),
     row("bash", Changes,        ["Bash",             "bash",          "bash",       "bash",            "execute bash shell powershell", "run_shell_command",           "bash",                 "shell execute_bash execute_cmd", "run_shell_command",      "Execute execute"]),
     row("bash_output", Reads,   ["BashOutput TaskOutput", "",         "",           "bash_output",     "",                           "",                              "",                     "",                             "",                        ""]),
     row("kill_shell", Changes,  ["KillShell TaskStop", "",            "",           "kill_task",       "",                           "",                              "",                     "",                             "",                        ""]),
@@ -158,7 +158,9 @@ pub fn from_host(dialect: Dialect, text: &str) -> (Vec<ToolPattern>, Familiar) {
 pub fn to_host(dialect: Dialect, pattern: &ToolPattern) -> Option<String> {
     let name = pattern.tool();
     if dialect == Dialect::Ours {
-        return Some(name.to_owned());
+        // A host's name for a tool is read as ours.
+        let same = |it: &ToolPattern| it.tool() == name;
+        return from_host(dialect, name).0.iter().any(same).then(|| name.to_owned());
     }
     let grammar = dialect.grammar();
     if let Some(mcp) = Mcp::parse(McpNames::Double, name) {

@@ -10,6 +10,7 @@
     reason = "tests"
 )]
 
+mod change;
 mod corpus;
 mod generate;
 mod round_trip;

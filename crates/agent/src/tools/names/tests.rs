@@ -29,7 +29,7 @@ fn names_of_hosts_become_ours() {
         (OhMyPi, "search", "grep"),
         (OhMyPi, "find", "glob"),
         (Copilot, "search", "grep glob"),
-        (Copilot, "edit", "write edit notebook_edit"),
+        (Copilot, "edit", "write edit"),
         (Copilot, "github/create_issue", "mcp__github__create_issue"),
         (Copilot, "github/*", "mcp__github__*"),
         (Gemini, "run_shell_command", "bash"),
