@@ -198,7 +198,13 @@ fn edits(
         match new {
             Some(new) => {
                 let old = entry(document, path);
-                set(at, old, like(old, new), &mut edits);
+                let new = like(old, new);
+                if *key == Key::Permission && !keeps_order(old, &new) {
+                    edits.push(Edit::Remove { at: at.clone() });
+                    edits.push(Edit::Set { at, value: new });
+                } else {
+                    set(at, old, new, &mut edits);
+                }
             }
             None => {
                 let parent = at.parent().filter(|it| !it.keys().is_empty());
@@ -232,6 +238,14 @@ fn edits(
 fn entry<'d>(document: &'d Document<'_>, path: &[String]) -> Option<&'d Value> {
     let (first, rest) = path.split_first()?;
     rest.iter().try_fold(document.entries.get(first)?, |value, key| value.get(key))
+}
+
+/// Whether the order of the new table comes out when it is made of the old one key by key. Of permissions, the last one counts.
+fn keeps_order(old: Option<&Value>, new: &Value) -> bool {
+    let (Some(Value::Object(old)), Value::Object(new)) = (old, new) else { return true };
+    let stay = old.keys().filter(|key| new.contains_key(*key));
+    let added = new.keys().filter(|key| !old.contains_key(*key));
+    stay.chain(added).eq(new.keys())
 }
 
 /// The edits that make an entry this. A list loses and gains items, so that comments beside the others stay.

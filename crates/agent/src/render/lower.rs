@@ -214,8 +214,8 @@ fn lower_servers(kept: &mut AgentDefinition, grammar: &Grammar, losses: &mut Los
             }
         }
     }
-    if grammar.dialect == Dialect::Codex {
-        // Tables of TOML have no order.
+    if grammar.mcp == McpStyle::Map {
+        // A map has no order that counts.
         servers.sort_by(|one, other| one.name().cmp(other.name()));
     }
     kept.mcp_servers = servers;

@@ -26,11 +26,15 @@ pub(crate) fn read(rendered: &Rendered, dialect: Dialect) -> AgentDefinition {
     back
 }
 
-/// Everything but where it comes from.
+/// Everything but where it comes from and the order of servers.
 pub(crate) fn same(one: &AgentDefinition, other: &AgentDefinition) -> bool {
-    let mut one = one.clone();
-    one.origin = other.origin.clone();
-    one == *other
+    let sorted = |it: &AgentDefinition| {
+        let mut it = it.clone();
+        it.origin = other.origin.clone();
+        it.mcp_servers.sort_by(|one, other| one.name().cmp(other.name()));
+        it
+    };
+    sorted(one) == sorted(other)
 }
 
 /// Each field that differs has a loss, or both mean the same.
@@ -139,7 +143,7 @@ pub(crate) fn check(definition: &AgentDefinition) {
         // What was read back can be said there.
         let again = render(&back, dialect);
         assert!(same(&again.kept, &back), "{dialect}\n{}\n{}", rendered.text, again.text);
-        // A TOML table is read in alphabetical order.
+        // The keys of a TOML table are read in alphabetical order.
         if dialect != Dialect::Codex {
             assert_eq!(again.text, rendered.text, "{dialect}");
         }
