@@ -80,6 +80,3 @@ pub(crate) fn lowered(
     let (kept, losses) = lower::lower(definition, dialect);
     (kept, losses.0)
 }
-
-#[cfg(test)]
-mod tests;

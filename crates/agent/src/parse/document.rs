@@ -40,7 +40,7 @@ impl<'t> Document<'t> {
         let mut document = Self::new(input, format, start..input.text.len(), None);
         match document.read_entries() {
             Ok(entries) => document.entries = entries,
-            Err(finding) => return (None, vec![finding]),
+            Err(finding) => return (None, vec![*finding]),
         }
         (Some(document), Vec::new())
     }
@@ -79,7 +79,7 @@ impl<'t> Document<'t> {
             );
             match document.read_entries() {
                 Ok(entries) => document.entries = entries,
-                Err(finding) => findings.push(finding),
+                Err(finding) => findings.push(*finding),
             }
         } else {
             document.read_yaml(&mut findings);
@@ -97,11 +97,14 @@ impl<'t> Document<'t> {
         Self { file, text, format, header, body, entries: Map::new() }
     }
 
-    fn read_entries(&self) -> Result<Map<String, Value>, Finding> {
+    fn read_entries(&self) -> Result<Map<String, Value>, Box<Finding>> {
         // Lone carriage returns are no line ends in any of the formats.
         match edit::read(self.format, &self.text[self.header.clone()]) {
             Ok(Value::Object(entries)) => Ok(entries),
-            Ok(_) => Err(Finding::error("there must be `key = value` lines").at(self.start())),
+            Ok(_) => {
+                let finding = Finding::error("there must be `key = value` lines");
+                Err(Box::new(finding.at(self.start())))
+            }
             Err(error) => {
                 let message = match &error {
                     edit::EditError::Unparsable { format, message, .. } => {
@@ -113,7 +116,7 @@ impl<'t> Document<'t> {
                     other => other.to_string(),
                 };
                 let place = error.spot().map_or_else(|| self.start(), |spot| self.line(spot.line));
-                Err(Finding::error(message).at(place))
+                Err(Box::new(Finding::error(message).at(place)))
             }
         }
     }

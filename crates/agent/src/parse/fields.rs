@@ -190,7 +190,7 @@ impl Reader<'_, '_> {
             Key::Skills => to.skills = self.skills(entry),
             Key::McpServers => to.mcp_servers = self.mcp_servers(entry),
             Key::Hooks => {
-                to.hooks = Some(crate::hooks::from_dialect(self.grammar.dialect, entry.value))
+                to.hooks = Some(crate::hooks::from_dialect(self.grammar.dialect, entry.value));
             }
             Key::Memory => {
                 let words = [

@@ -210,7 +210,7 @@ fn lower_servers(kept: &mut AgentDefinition, grammar: &Grammar, losses: &mut Los
                 }
             }
             (McpServerUse::Named(name) | McpServerUse::Inline { name, .. }, _) => {
-                missing.push(name)
+                missing.push(name);
             }
         }
     }
@@ -294,7 +294,9 @@ fn lower_extra(kept: &mut AgentDefinition, grammar: &Grammar, losses: &mut Losse
             |key: &str| from.grammar().extra.contains(&key) && grammar.extra.contains(&key);
         kept.extra.retain(|key, _| {
             let stays = shared(key);
-            if !stays && !(key == "name" && from.grammar().naming == Naming::File) {
+            // A name that is only shown is no loss.
+            let shown = key == "name" && from.grammar().naming == Naming::File;
+            if !stays && !shown {
                 losses.add(Field::Extra(key.clone()), Instead::Ignored);
             }
             stays

@@ -213,7 +213,9 @@ pub(crate) fn value(kept: &AgentDefinition, key: Key, grammar: &Grammar) -> Opti
 /// The largest unit that says it exactly.
 fn in_words(time: Duration) -> String {
     let millis = time.as_millis();
-    match [(3_600_000, "h"), (60_000, "m"), (1000, "s")].iter().find(|(unit, _)| millis % unit == 0)
+    match [(3_600_000, "h"), (60_000, "m"), (1000, "s")]
+        .iter()
+        .find(|(unit, _)| millis.is_multiple_of(*unit))
     {
         Some((unit, name)) if millis > 0 => format!("{}{name}", millis / unit),
         _ => format!("{millis}ms"),

@@ -186,6 +186,11 @@ proptest! {
             let whole = parse_bytes(file.as_str().into(), text.as_bytes(), dialect, Source::User, Strictness::Lenient);
             let sound = whole.1.iter().all(|it| it.severity != Severity::Error);
             prop_assert_eq!(whole.0.is_some(), sound, "{:?}", whole.1);
+            if let Some(definition) = whole.0 {
+                let rendered = render(&definition, dialect);
+                let back = read(&rendered, dialect);
+                prop_assert!(same(&back, &rendered.kept), "{}\n{}\n{}", dialect, text, rendered.text);
+            }
             let cut = &text.as_bytes()[..broken.index(text.len())];
             let _ = parse_bytes(file.as_str().into(), cut, dialect, Source::User, Strictness::Lenient);
         }

@@ -81,7 +81,7 @@ pub(super) fn write(entries: &Map<String, Value>) -> Result<String, EditError> {
             }
             Value::Object(inner) => sections.push((at, inner)),
             value => {
-                lines.push(format!("{} = {}\n", render::key(key), render::inline(&at, value)?))
+                lines.push(format!("{} = {}\n", render::key(key), render::inline(&at, value)?));
             }
         }
     }
