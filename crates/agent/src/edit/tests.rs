@@ -57,7 +57,7 @@ fn the_body_is_replaced_only_when_the_prompt_changed() {
     let text = changed(Dialect::Claude, CLAUDE, |it| it.prompt = "New".to_owned());
     assert_eq!(text, CLAUDE.replace("\nBody <!-- kept -->\n\n", "\nNew\n"));
     let text = changed(Dialect::Claude, "---\nname: x\ndescription: d\n---", |it| {
-        it.prompt = "New".to_owned()
+        it.prompt = "New".to_owned();
     });
     assert_eq!(text, "---\nname: x\ndescription: d\n---\n\nNew\n");
 }
