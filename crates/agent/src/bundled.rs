@@ -6,7 +6,7 @@ use agents_system::finding::{Finding, Severity};
 
 use crate::{
     definition::{AgentDefinition, Dialect, Source},
-    parse::{Strictness, parse},
+    parse::{Input, Strictness, parse},
 };
 
 /// A definition as it is embedded.
@@ -69,13 +69,13 @@ pub fn agents() -> &'static [AgentDefinition] {
 fn load() -> Vec<(Option<AgentDefinition>, Vec<Finding>)> {
     let parsed = files().into_iter().map(|file| {
         let path = format!("bundled:{}.md", file.name);
-        let (definition, findings) = parse(
-            path.as_str().into(),
-            &file.text,
-            Dialect::Ours,
-            Source::Bundled,
-            Strictness::Strict,
-        );
+        let (definition, findings) = parse(&Input {
+            file: path.as_str().into(),
+            text: &file.text,
+            dialect: Dialect::Ours,
+            source: Source::Bundled,
+            strictness: Strictness::Strict,
+        });
         let definition = definition.map(|mut definition| {
             definition.origin.file = None;
             definition

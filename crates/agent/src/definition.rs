@@ -72,13 +72,15 @@ pub struct AgentName(String);
 pub const MAX_NAME: usize = 64;
 
 impl AgentName {
-    /// A letter or digit, then letters, digits, `-` and `_`, at most [`MAX_NAME`] of them: what is a name in every dialect,
-    /// and a file name everywhere. `None` for everything else.
+    /// A letter or digit, then letters, digits, `-`, `_` and single dots between them, at most [`MAX_NAME`] of them: what is a
+    /// file name everywhere. `None` for everything else. Not every dialect takes dots and capital letters.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
-        let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
         let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric());
-        (begins && text.len() <= MAX_NAME && text.chars().all(fine)).then(|| Self(text.to_owned()))
+        let dots = !text.contains("..") && !text.ends_with('.');
+        let is_name = begins && dots && text.len() <= MAX_NAME && text.chars().all(fine);
+        is_name.then(|| Self(text.to_owned()))
     }
 
     /// The text.
@@ -237,6 +239,16 @@ pub enum McpServerUse {
         /// Its entry, in the form of the dialect.
         entry: Value,
     },
+}
+
+impl McpServerUse {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Named(name) | Self::Inline { name, .. } => name,
+        }
+    }
 }
 
 /// Where an agent keeps what it remembers.

@@ -17,7 +17,6 @@ use crate::{
     bundled,
     definition::{Dialect, Source},
     order::{Order, order},
-    parse::dialect_of,
     search::{Bundled, FileKind, Search},
     shelf::{Contents, Shelf, ShelfState},
     trust::ProjectTrust,
@@ -171,7 +170,7 @@ impl Round<'_> {
 
     fn file(&mut self, shelf: Shelf, agents: &mut Agents) {
         let mut inputs = Inputs::new();
-        let dialect = dialect_of(&shelf.path).unwrap_or(Dialect::Ours);
+        let dialect = Dialect::of_named(&shelf.path).unwrap_or(Dialect::Ours);
         let book = shelf.open(dialect, &mut inputs, self.search.trust);
         let contents = Contents {
             books: vec![book],
@@ -212,7 +211,7 @@ impl Round<'_> {
 fn named_files(path: &Utf8Path) -> Vec<FileKind> {
     let kinds = [".md", ".agent.md", ".toml", ".json"];
     let of = |suffix: &str| {
-        let dialect = dialect_of(&path.join(format!("agent{suffix}")))?;
+        let dialect = Dialect::of_named(&path.join(format!("agent{suffix}")))?;
         Some(FileKind { suffix: suffix.to_owned(), dialect })
     };
     kinds.into_iter().filter_map(of).collect()

@@ -7,8 +7,12 @@
 //! | module | holds |
 //! |---|---|
 //! | [`definition`] | the one definition |
+//! | [`dialect`] | the ways of writing it down: what each can say, and where its files are |
+//! | [`load`] | reading its file |
+//! | [`mod@parse`] | from a file of any dialect to the one definition |
+//! | [`edit`] | changing its file: what changed, and no other byte |
+//! | [`mod@render`] | from the one definition to a file of any dialect, with what is lost |
 //! | [`tools`] | which tools an agent may use, and the tools' names in all hosts |
-//! | [`mod@parse`] | from the text of a file to a definition |
 //! | [`search`] | where agents may be, and in which order that counts |
 //! | [`finder`] | finding them, again and again for nothing when nothing changed |
 //! | [`agents`] | what was found: who wins each name, who lost it, what is wrong |
@@ -32,10 +36,17 @@ pub mod agents;
 pub mod bundled;
 pub mod commands;
 pub mod definition;
+pub mod dialect;
+pub mod edit;
+mod entries;
 pub mod finder;
+mod hooks;
 mod installed;
+pub mod load;
+mod mcp;
 mod order;
 pub mod parse;
+pub mod render;
 pub mod search;
 pub mod select;
 pub mod shelf;

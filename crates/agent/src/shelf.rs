@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     definition::{AgentDefinition, Dialect, Source},
-    parse::{Strictness, parse},
+    parse::{Input, Strictness, parse},
     search::FileKind,
     trust::{ProjectTrust, confine},
 };
@@ -146,8 +146,13 @@ impl Shelf {
                 return Book { file, definition: None, findings: vec![finding] };
             }
         };
-        let (mut definition, mut findings) =
-            parse(&file, &text, dialect, self.source.clone(), Strictness::Lenient);
+        let (mut definition, mut findings) = parse(&Input {
+            file: &file,
+            text: &text,
+            dialect,
+            source: self.source.clone(),
+            strictness: Strictness::Lenient,
+        });
         if let Some(definition) = &mut definition {
             findings.extend(confine(definition, trust));
         } else {

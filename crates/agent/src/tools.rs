@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub mod names;
+
 /// What a definition says about tools. What an agent really gets is never more than its parent has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tools {
@@ -47,6 +49,18 @@ impl ToolPattern {
         rest.strip_suffix(')')
     }
 
+    /// Without what stands in parentheses.
+    #[must_use]
+    pub fn without_argument(&self) -> Self {
+        Self::new(self.tool())
+    }
+
+    /// Whether more than one tool may be meant.
+    #[must_use]
+    pub fn is_glob(&self) -> bool {
+        self.tool().contains('*')
+    }
+
     /// Whether a tool of this name is meant. `*` stands for any characters; case does not count.
     #[must_use]
     pub fn matches(&self, tool: &str) -> bool {
@@ -61,6 +75,18 @@ impl fmt::Display for ToolPattern {
 }
 
 impl Tools {
+    /// No tools at all.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self { allow: None, deny: vec![ToolPattern::new("*")] }
+    }
+
+    /// Whether it is said that there are none at all.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.deny.iter().any(|it| it.as_str() == "*")
+    }
+
     /// Whether the definition lets it use a tool.
     #[must_use]
     pub fn allows(&self, tool: &str) -> bool {
@@ -69,13 +95,17 @@ impl Tools {
     }
 }
 
+/// `*` stands for any characters. Only the last `*` is ever tried again: no pattern takes long.
 fn glob(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((head, rest)) => text.strip_prefix(head).is_some_and(|tail| {
-            (0..=tail.len()).any(|at| tail.is_char_boundary(at) && glob(rest, &tail[at..]))
-        }),
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(head) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let tail = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(at) = text.find(part) else { return false };
+        text = &text[at + part.len()..];
     }
+    text.ends_with(tail)
 }
 
 #[cfg(test)]
@@ -92,6 +122,11 @@ mod tests {
             ("mcp__github__*", "mcp__github__issues", true),
             ("mcp__github__*", "mcp__gitlab__issues", false),
             ("bash(git *)", "bash", true),
+            ("*a*b", "xaxb", true),
+            ("*a*b", "b", false),
+            ("a*a", "a", false),
+            ("a*b*c", "abc", true),
+            ("a*b*c", "acb", false),
         ] {
             assert_eq!(ToolPattern::new(pattern).matches(tool), matches, "{pattern} {tool}");
         }

@@ -9,8 +9,8 @@ use agents_system::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
-    definition::{AgentDefinition, Source},
-    parse::{Strictness, dialect_of, parse},
+    definition::{AgentDefinition, Dialect, Source},
+    parse::{Input, Strictness, parse},
     shelf::MAX_BYTES,
 };
 
@@ -57,7 +57,7 @@ fn collect(dir: &Utf8Path, depth: usize, files: &mut Vec<Utf8PathBuf>) -> io::Re
             if depth > 0 {
                 collect(&path, depth - 1, files)?;
             }
-        } else if dialect_of(&path).is_some() {
+        } else if Dialect::of_named(&path).is_some() {
             files.push(path);
         }
     }
@@ -68,9 +68,10 @@ fn check(file: Utf8PathBuf, strictness: Strictness) -> Checked {
     let wrong = |message: String| vec![Finding::error(message).at(Place::file(&file))];
     let text = Inputs::new().read_at_most(&file, MAX_BYTES);
     let text = text.map(|bytes| bytes.map(String::from_utf8));
-    let (definition, findings) = match (text, dialect_of(&file)) {
+    let (definition, findings) = match (text, Dialect::of_named(&file)) {
         (Ok(Some(Ok(text))), Some(dialect)) => {
-            parse(&file, &text, dialect, Source::Named, strictness)
+            let source = Source::Named;
+            parse(&Input { file: &file, text: &text, dialect, source, strictness })
         }
         (Ok(_), None) => (None, wrong("no host keeps agents in files called like that".to_owned())),
         (Ok(Some(Err(_))), _) => (None, wrong("the file is not valid UTF-8".to_owned())),

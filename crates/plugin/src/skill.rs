@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use agents_system::finding::{Finding, Place, Severity};
+use agents_system::{
+    edit::Format,
+    finding::{Finding, Place, Severity},
+    frontmatter::{Header, HeaderError, parse_yaml, split},
+};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Map, Value};
 
@@ -66,7 +70,8 @@ impl Reader<'_> {
     }
 
     fn read(&mut self) -> Option<SkillHeader> {
-        let Some(fenced) = fenced(self.text) else {
+        let parts = split(self.text).ok().filter(|parts| parts.format == Format::Yaml);
+        let Some(parts) = parts else {
             if let Some(name) = self.default_name {
                 let (name, description) = (name.to_owned(), String::new());
                 return Some(SkillHeader { name, description, gate: Gate::open() });
@@ -76,7 +81,7 @@ impl Reader<'_> {
             self.report(0..self.text.lines().next().map_or(0, str::len), finding.hint(hint));
             return None;
         };
-        self.fenced = fenced;
+        self.fenced = parts.header;
         let header = self.parse_yaml()?;
         let name = self.required(&header, "name").map(|name| name.trim_matches('"').to_owned());
         if let Some(name) = &name
@@ -115,31 +120,27 @@ impl Reader<'_> {
         Some(SkillHeader { name: name?, description: description?, gate })
     }
 
-    /// Real YAML first; many skills in the wild are not, mostly for a colon in an unquoted
-    /// description, and their authors never noticed.
     fn parse_yaml(&mut self) -> Option<Map<String, Value>> {
-        let fenced = &self.text[self.fenced.clone()];
-        let error = match parse_value(fenced) {
-            Ok(Value::Object(header)) => return Some(header),
-            Ok(Value::Null) => return Some(Map::new()),
-            Ok(_) => {
-                self.at_start(Finding::error("the header of a skill must be `key: value` lines"));
-                return None;
+        match parse_yaml(&self.text[self.fenced.clone()]) {
+            Ok(Header { entries, mended }) => {
+                if mended.is_some() {
+                    self.at_line(
+                        mended,
+                        Finding::warning("the header is not valid YAML and was read line by line")
+                            .hint("put the value that holds a `:` or `#` between quotes"),
+                    );
+                }
+                Some(entries)
             }
-            Err(error) => error,
-        };
-        let line = error.location().and_then(|location| usize::try_from(location.line()).ok());
-        if let Ok(Value::Object(header)) = parse_value(&requoted(fenced)) {
-            self.at_line(
-                line,
-                Finding::warning("the header is not valid YAML and was read line by line")
-                    .hint("put the value that holds a `:` or `#` between quotes"),
-            );
-            return Some(header);
+            Err(HeaderError::NoTable) => {
+                self.at_start(Finding::error("the header of a skill must be `key: value` lines"));
+                None
+            }
+            Err(error) => {
+                self.at_line(error.line(), Finding::error(error.to_string()));
+                None
+            }
         }
-        let said = error.without_snippet().to_string();
-        self.at_line(line, Finding::error(format!("the header is not valid YAML: {said}")));
-        None
     }
 
     fn required(&mut self, header: &Map<String, Value>, key: &str) -> Option<String> {
@@ -227,24 +228,6 @@ impl Reader<'_> {
     }
 }
 
-/// What stands between the first two `---` lines.
-fn fenced(text: &str) -> Option<Range<usize>> {
-    let rest = text.trim_start_matches('\u{feff}').trim_start().strip_prefix("---")?;
-    let (blank, rest) = rest.split_once('\n')?;
-    if !blank.trim().is_empty() {
-        return None;
-    }
-    let start = text.len() - rest.len();
-    let mut end = start;
-    for line in rest.split_inclusive('\n') {
-        if line.trim_end() == "---" {
-            return Some(start..end);
-        }
-        end += line.len();
-    }
-    None
-}
-
 /// Whether a name, taken for that of a directory, means another place than one below.
 fn leads_elsewhere(name: &str) -> bool {
     name.starts_with('.') || name.contains(['/', '\\']) || name.chars().any(char::is_control)
@@ -252,45 +235,6 @@ fn leads_elsewhere(name: &str) -> bool {
 
 fn is_filler(c: char) -> bool {
     c == '"' || c.is_whitespace()
-}
-
-fn parse_value(yaml: &str) -> Result<Value, serde_saphyr::Error> {
-    // `no`, `on` and `y` are words.
-    let options = serde_saphyr::options! { strict_booleans: true };
-    serde_saphyr::from_str_with_options(yaml, options)
-}
-
-/// The same header with quotes around the values that only a person can read.
-fn requoted(fenced: &str) -> String {
-    let mut lines = fenced.lines().peekable();
-    let mut header = String::new();
-    while let Some(line) = lines.next() {
-        let mut whole = line.to_owned();
-        let entry = line.split_once(':').filter(|_| !line.starts_with([' ', '\t', '#', '-']));
-        let plain = |value: &str| !value.is_empty() && !value.starts_with(['|', '>']);
-        if let Some((key, first)) = entry.filter(|(_, first)| plain(first.trim())) {
-            let mut value = first.trim().to_owned();
-            while let Some(more) = lines.next_if(|line| line.starts_with([' ', '\t'])) {
-                whole.extend(["\n", more]);
-                value.extend([" ", more.trim()]);
-            }
-            if !is_readable(&value) {
-                whole = format!("{key}: {}", Value::String(value));
-            }
-        }
-        header.push_str(&whole);
-        header.push('\n');
-    }
-    header
-}
-
-/// Whether YAML takes a value for what it looks like.
-fn is_readable(value: &str) -> bool {
-    match parse_value(value) {
-        Ok(Value::Object(_)) => value.starts_with('{'),
-        Ok(_) => true,
-        Err(_) => false,
-    }
 }
 
 /// The skills in a directory, nearest first: itself, or what is below it. What lies inside a skill belongs to

@@ -47,7 +47,7 @@
 use std::{fmt, ops::Range};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 mod delimited;
 mod error;
@@ -212,6 +212,21 @@ pub fn read(format: Format, text: &str) -> Result<Value, EditError> {
     parse(format, split_bom(text).1)
 }
 
+/// A new text that says this, in block style.
+pub fn write(format: Format, entries: &Map<String, Value>) -> Result<String, EditError> {
+    let text = match format {
+        Format::Json => json::write(entries),
+        Format::Toml => toml::write(entries)?,
+        Format::Yaml => yaml::write(entries),
+    };
+    let said = parse(format, &text)?;
+    if intent::is_same(format, &said, &Value::Object(entries.clone())) {
+        Ok(text)
+    } else {
+        Err(EditError::Mismatch { format })
+    }
+}
+
 /// The text with the edits made, one after the other. Equal to `text` if everything is so already.
 pub fn apply(format: Format, text: &str, edits: &[Edit]) -> Result<String, EditError> {
     let (bom, body) = split_bom(text);
@@ -272,8 +287,9 @@ fn splice(format: Format, text: &str, step: &Step) -> Result<String, EditError> 
     }
 }
 
-/// Where the entry stands, for messages.
-fn locate(format: Format, text: &str, keys: &[String]) -> Option<Range<usize>> {
+/// Where the entry stands in a text that parses, for messages. A byte order mark must be gone.
+#[must_use]
+pub fn locate(format: Format, text: &str, keys: &[String]) -> Option<Range<usize>> {
     match format {
         Format::Json => json::locate(text, keys),
         Format::Toml => toml::locate(text, keys),

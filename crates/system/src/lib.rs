@@ -12,6 +12,7 @@
 //! | [`cache`] | small binary cache files that are never trusted across versions or after damage |
 //! | [`decode`] | strict TOML with errors that point at the place |
 //! | [`edit`] | changing one entry of a JSON, TOML, YAML or Markdown text and no other byte |
+//! | [`frontmatter`] | the header of a Markdown file |
 //! | [`foreign`] | reading and replacing files that belong to somebody else |
 //! | [`ledger`] | what we own in other people's files |
 //! | [`lock`] | one process at a time |
@@ -51,6 +52,7 @@ pub mod explain;
 pub mod finding;
 pub mod fingerprint;
 pub mod foreign;
+pub mod frontmatter;
 pub mod ledger;
 pub mod lock;
 pub mod memory;

@@ -4,15 +4,20 @@ use super::*;
 use crate::{
     bundled,
     definition::{Dialect, Source},
-    parse::{Strictness, parse},
+    parse::{Input, Strictness, parse},
 };
 
 fn agent(name: &str, priority: u32, mutex: &str) -> AgentDefinition {
     let mutex = if mutex.is_empty() { String::new() } else { format!("mutex: {mutex}\n") };
     let text =
         format!("---\nname: {name}\ndescription: about {name}\npriority: {priority}\n{mutex}---\n");
-    let (agent, findings) =
-        parse("a.md".into(), &text, Dialect::Ours, Source::User, Strictness::Strict);
+    let (agent, findings) = parse(&Input {
+        file: "a.md".into(),
+        text: &text,
+        dialect: Dialect::Ours,
+        source: Source::User,
+        strictness: Strictness::Strict,
+    });
     agent.unwrap_or_else(|| panic!("{findings:?}"))
 }
 

@@ -36,9 +36,9 @@ fn the_table_of_the_seeds() {
     });
     insta::assert_snapshot!(rows.collect::<Vec<_>>().join("\n"), @r"
     explore | read grep glob web_search | - | @fast haiku | - | - | schema
-    plan | read grep glob bash lsp web_search ast_grep | explore | @plan @deep sonnet | high | - | -
+    plan | read grep glob bash lsp web_search ast_grep task | explore | @plan @deep sonnet | high | - | -
     designer | all | - | @designer | - | - | -
-    reviewer | read grep glob bash lsp web_search ast_grep report_finding | explore | @deep | high | blocks | schema
+    reviewer | read grep glob bash lsp web_search ast_grep report_finding task | explore | @deep | high | blocks | schema
     task | all | * | @task | medium | - | -
     quick_task | all | - | @fast | minimal | - | -
     general-purpose | all | - | sonnet | - | - | -

@@ -24,7 +24,7 @@ fn wants_all(definition: &AgentDefinition) -> [bool; 4] {
 #[test]
 fn a_file_of_the_user_may_say_everything() {
     let tree = Tree::new();
-    tree.scratch.write("home/.claude/agents/a.md", GREEDY);
+    tree.scratch.write("home/.agents/agents/a.md", GREEDY);
     assert_eq!(wants_all(tree.find().get("greedy").unwrap()), [true; 4]);
     assert_eq!(tree.findings(), [""; 0]);
 }
@@ -32,14 +32,14 @@ fn a_file_of_the_user_may_say_everything() {
 #[test]
 fn a_file_of_a_project_may_widen_nothing_until_the_project_is_trusted() {
     let mut tree = Tree::new();
-    tree.scratch.write("home/work/app/.claude/agents/a.md", GREEDY);
+    tree.scratch.write("home/work/app/.agents/agents/a.md", GREEDY);
     assert_eq!(wants_all(tree.find().get("greedy").unwrap()), [false; 4]);
     let what = tree.findings();
     insta::assert_snapshot!(what.join("\n"), @r"
-    home/work/app/.claude/agents/a.md: agent `greedy` asks for a permission mode that asks less, which a project that is not trusted may not
-    home/work/app/.claude/agents/a.md: agent `greedy` asks for hooks, which a project that is not trusted may not
-    home/work/app/.claude/agents/a.md: agent `greedy` asks for secrets, which a project that is not trusted may not
-    home/work/app/.claude/agents/a.md: agent `greedy` asks for MCP servers of its own, which a project that is not trusted may not
+    home/work/app/.agents/agents/a.md: agent `greedy` asks for a permission mode that asks less, which a project that is not trusted may not
+    home/work/app/.agents/agents/a.md: agent `greedy` asks for hooks, which a project that is not trusted may not
+    home/work/app/.agents/agents/a.md: agent `greedy` asks for secrets, which a project that is not trusted may not
+    home/work/app/.agents/agents/a.md: agent `greedy` asks for MCP servers of its own, which a project that is not trusted may not
     ");
     tree.search.trust = ProjectTrust::Trusted;
     assert_eq!(wants_all(tree.find().get("greedy").unwrap()), [true; 4]);
@@ -48,7 +48,7 @@ fn a_file_of_a_project_may_widen_nothing_until_the_project_is_trusted() {
 #[test]
 fn the_table() {
     let tree = Tree::new();
-    tree.scratch.write("home/.claude/agents/a.md", GREEDY);
+    tree.scratch.write("home/.agents/agents/a.md", GREEDY);
     let greedy = tree.find().get("greedy").unwrap().clone();
     let plugin = Source::Plugin("p".to_owned());
     let of_crate = Source::Crate("c".to_owned(), "1.0.0".to_owned());
@@ -76,7 +76,7 @@ fn the_table() {
 fn what_narrows_stays_whoever_says_it() {
     let tree = Tree::new();
     let text = "---\nname: tame\ndescription: d\ntools: read\npermissionMode: plan\nmcpServers: known\n---\n";
-    tree.scratch.write("home/work/app/.claude/agents/a.md", text);
+    tree.scratch.write("home/work/app/.agents/agents/a.md", text);
     let agents = tree.find();
     let tame = agents.get("tame").unwrap();
     assert_eq!(tame.permission_mode, Some(PermissionMode::Plan));

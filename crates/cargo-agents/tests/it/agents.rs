@@ -73,10 +73,15 @@ fn list_says_where_each_agent_comes_from() {
     task             bundled               Carries out one clearly described piece of work with every tool that there is.…
     quick_task       bundled               Carries out a small, mechanical piece of work quickly and cheaply - a rename, a…
     general-purpose  bundled               Handles a question or task of several steps from start to end - research, reaso…
-    broken.md        user                  (no agent: there is no header between two `---` lines)
+    broken.md        user                  (no agent: the file does not start with a `---` line)
     ----- stderr
-    warning: there is no header between two `---` lines
-     --> [scratch]/user/.gemini/agents/broken.md
+    warning: the file does not start with a `---` line
+     --> [scratch]/user/.gemini/agents/broken.md:1:1
+      |
+    1 | nothing
+      | ^^^^^^^
+      |
+      = hint: put `---`, `name: …`, `description: …` and `---` at the top of the file
     ");
 }
 
@@ -98,7 +103,7 @@ fn list_as_json_has_those_that_are_not_available_and_why() {
     assert_snapshot!(rows, @r#"
     "reviewer" "project" true -
     "reviewer" "user" false shadowed by `[scratch]/tree/ws/.claude/agents/reviewer.md`
-    "broken.md" "user" false there is no header between two `---` lines
+    "broken.md" "user" false the file does not start with a `---` line
     "migrate" "crate tiny-sql 0.3.1" true -
     "#);
     assert_eq!(document["skipped"][0]["why"], "the gate of its group does not hold");
@@ -127,7 +132,7 @@ fn explain_of_a_file_that_is_no_agent_says_what_is_wrong_with_it() {
     assert_snapshot!(shown(&full(), &["agent", "explain", "broken"]), @r"
     broken
       invalid   user      [scratch]/user/.gemini/agents/broken.md
-                there is no header between two `---` lines
+                the file does not start with a `---` line
     looked at, in this order:
       project   [scratch]/tree/ws/.claude/agents  (1 file)
       user      [scratch]/user/.claude/agents  (1 file)
@@ -194,8 +199,11 @@ fn validate_checks_a_file_or_a_directory() {
     exit 1
     ok     [scratch]/check/fine.md
     wrong  [scratch]/check/sub/odd.md
-    error: unknown key `colour`
-     --> [scratch]/check/sub/odd.md
+    error: `colour` is not a key of cargo agents
+     --> [scratch]/check/sub/odd.md:4:9
+      |
+    4 | colour: red
+      |         ^^^
     2 checked, 1 wrong
     ");
     let nothing = run(&world, &["agent", "validate", "/nowhere"]);

@@ -28,6 +28,10 @@ pub(super) fn parse(text: &str) -> Result<Value, EditError> {
     }
 }
 
+pub(super) fn write(entries: &Map<String, Value>) -> String {
+    format!("{:#}\n", Value::Object(entries.clone()))
+}
+
 pub(super) fn locate(text: &str, keys: &[String]) -> Option<Range<usize>> {
     let root = tree(text).ok()??;
     let (node, depth) = find(&root, keys);

@@ -67,6 +67,32 @@ fn to_value(value: &DeValue<'_>, span: Range<usize>) -> Result<Value, Bad> {
     })
 }
 
+/// Values first; a table of tables has a header for each of them and none of its own.
+pub(super) fn write(entries: &Map<String, Value>) -> Result<String, EditError> {
+    let mut lines = Vec::new();
+    let mut sections = Vec::new();
+    for (key, value) in entries {
+        let at = KeyPath::new([key]);
+        match value {
+            Value::Object(inner) if !inner.is_empty() && inner.values().all(Value::is_object) => {
+                let tables =
+                    inner.iter().filter_map(|(name, it)| Some((at.join(name), it.as_object()?)));
+                sections.extend(tables);
+            }
+            Value::Object(inner) => sections.push((at, inner)),
+            value => {
+                lines.push(format!("{} = {}\n", render::key(key), render::inline(&at, value)?));
+            }
+        }
+    }
+    for (at, inner) in sections {
+        let blank = if lines.is_empty() { "" } else { "\n" };
+        let section = render::section(at.keys(), render::Header::Table, inner, "\n")?;
+        lines.push(format!("{blank}{section}\n"));
+    }
+    Ok(lines.concat())
+}
+
 pub(super) fn locate(text: &str, keys: &[String]) -> Option<Range<usize>> {
     let sections = sections(text);
     match find(&sections, keys) {

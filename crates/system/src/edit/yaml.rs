@@ -70,6 +70,11 @@ fn check_keys(text: &str, node: &Node) -> Result<(), EditError> {
     }
 }
 
+pub(super) fn write(entries: &Map<String, Value>) -> String {
+    let looks = Looks { unit: "  ".to_owned(), newline: "\n" };
+    entries.iter().map(|(key, value)| looks.member(key, value, "") + "\n").collect()
+}
+
 pub(super) fn locate(text: &str, keys: &[String]) -> Option<Range<usize>> {
     let root = tree(text).ok()??;
     let found = find(&root, keys);

@@ -204,6 +204,15 @@ proptest! {
     }
 
     #[test]
+    fn a_new_text_says_what_it_should(format in formats(), object in object()) {
+        let Value::Object(entries) = &object else { return Ok(()) };
+        match write(format, entries) {
+            Ok(text) => prop_assert!(intent::is_same(format, &read(format, &text).unwrap(), &object), "{}", text),
+            Err(error) => prop_assert!(format == Format::Toml, "{}", error),
+        }
+    }
+
+    #[test]
     fn no_block_is_lost(text in "\u{feff}?([a-c \n]|\r\n){0,20}", body in "[a-c \n]{0,10}") {
         let edited = crate::edit::markdown::set_block(&text, "x", &body).unwrap();
         prop_assert_eq!(crate::edit::markdown::set_block(&edited, "x", &body).unwrap(), edited.clone());
