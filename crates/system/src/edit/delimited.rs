@@ -149,9 +149,11 @@ impl Delimited<'_> {
             }
         }
         let blanks = past_blanks(self.text, end);
-        let before = self.white_before(item.start);
-        let after_comment = self.last_comment_before(item.start).is_some_and(|c| c.end == before);
-        let after_line_comment = after_comment && !self.text[..before].ends_with("*/");
+        let comment = self.last_comment_before(item.start);
+        // White space at the end of a comment's line belongs to the comment.
+        let before = self.white_before(item.start).max(comment.as_ref().map_or(0, |it| it.end));
+        let after_comment = comment.is_some();
+        let after_line_comment = comment.is_some_and(|it| !self.text[it].starts_with("/*"));
         if self.has_own_line(item.start) {
             let line = before_newline(self.text, line_start(self.text, item.start));
             let bare = self.items.len() == 1 && self.text[end..self.close()].trim().is_empty();

@@ -163,6 +163,11 @@ fn comments_above_beside_and_below_a_removed_entry_stay() {
         applied(J, text, &[remove(["b"])]),
         "{\n  // above\n  \"a\": 1 // beside\n  // below\n  /* too */\n}\n"
     );
+    // What looks like the end of a comment, or comes after it on its line, is a part of it.
+    for comment in ["// c ", "// c */", "// c */ \t"] {
+        let text = format!("{{\n  {comment}\n  \"a\": 1 }}\n");
+        assert_eq!(applied(J, &text, &[remove(["a"])]), format!("{{\n  {comment}\n  }}\n"));
+    }
 }
 
 #[test]
