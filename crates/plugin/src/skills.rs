@@ -212,7 +212,7 @@ impl Registries<'_> {
         let dir = workspace.map_or(cwd, |workspace| &workspace.root);
         let inventories = Inventories::load(&self.dirs.cache, dir);
         let what = ContentKind::Skills;
-        Gather::new(*self, set, workspace, fetch, locator, inventories, here, what).gather()
+        Gather::new(*self, set, fetch, locator, inventories, here, what).gather()
     }
 }
 

@@ -48,7 +48,9 @@ fn without_hooks(mut files: BTreeMap<Utf8PathBuf, Vec<u8>>) -> BTreeMap<Utf8Path
     files.retain(|file, bytes| {
         let calls = String::from_utf8_lossy(bytes).contains("cargo-agents hook ");
         let name = file.file_name().unwrap_or_default();
-        !(calls && own.contains(&name)) && !file.as_str().contains("plugins/cargo-agents")
+        let of_goose = file.as_str().contains("plugins/cargo-agents");
+        let is_own = of_goose || (calls && own.contains(&name));
+        !is_own
     });
     files
 }

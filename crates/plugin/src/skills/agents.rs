@@ -68,7 +68,7 @@ impl Registries<'_> {
         let here = Surroundings { workspace, probes: &probes, asker: Asker::Other };
         let locator = Locator::new(*self, workspace, cwd, fetch);
         let (inventories, what) = (Inventories::load(&self.dirs.cache, cwd), ContentKind::Agents);
-        Gather::new(*self, set, workspace, fetch, locator, inventories, here, what).gather_agents()
+        Gather::new(*self, set, fetch, locator, inventories, here, what).gather_agents()
     }
 }
 

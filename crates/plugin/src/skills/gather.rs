@@ -50,14 +50,13 @@ impl<'a> Gather<'a> {
     pub(super) fn new(
         registries: Registries<'a>,
         set: &'a ActiveSet,
-        workspace: Option<&'a Workspace>,
         fetch: Fetch,
         locator: Locator<'a>,
         inventories: Inventories,
         here: Surroundings<'a>,
         what: ContentKind,
     ) -> Self {
-        let (reals, all) = (Reals::default(), Skills::default());
+        let (workspace, reals, all) = (here.workspace, Reals::default(), Skills::default());
         Self { registries, set, workspace, fetch, locator, inventories, reals, here, what, all }
     }
 
