@@ -45,9 +45,9 @@ fn main() -> ExitCode {
     // Taken in turns, so that whatever else the machine does hits all of them alike.
     let mut times: [Vec<Duration>; 4] = Default::default();
     for _ in 0..ROUNDS {
-        files.iter().for_each(|file| drop(black_box(file.metadata().unwrap())));
+        files.iter().for_each(|file| _ = black_box(file.metadata().unwrap()));
         let runs: [&mut dyn FnMut(); 4] = [
-            &mut || files.iter().for_each(|file| drop(black_box(file.metadata().unwrap()))),
+            &mut || files.iter().for_each(|file| _ = black_box(file.metadata().unwrap())),
             &mut || drop(black_box(finder.find(&search).unwrap())),
             &mut || files.iter().for_each(|file| drop(black_box(std::fs::read(file).unwrap()))),
             &mut || drop(black_box(Finder::new().find(&search).unwrap())),
