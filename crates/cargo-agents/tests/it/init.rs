@@ -294,7 +294,13 @@ fn a_terminal_that_cannot_move_the_cursor_is_asked_by_numbers() {
         terminal.press([key]);
         let ended = terminal.end();
         assert_eq!(ended.code, Some(130), "{ended:?}");
-        assert!(ended.screen.contains("\nerror: cancelled, and nothing was written"), "{ended:?}");
+        // After it has sent the signal, the terminal throws away what is on its way to the screen.
+        if key != keys::CTRL_C {
+            assert!(
+                ended.screen.contains("\nerror: cancelled, and nothing was written"),
+                "{ended:?}"
+            );
+        }
         assert_eq!(desk.config(), expected);
     }
 }
