@@ -15,6 +15,7 @@ pub(crate) mod host;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod plugin;
+pub(crate) mod sandboxed;
 pub(crate) mod search;
 pub(crate) mod self_update;
 pub(crate) mod show;

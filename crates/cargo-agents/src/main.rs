@@ -48,6 +48,9 @@ fn main() -> ExitCode {
     if let Some((wire, event)) = commands::hook::called(&argv) {
         return commands::hook::answer(wire, event);
     }
+    if let Some(args) = commands::sandboxed::called(&argv) {
+        return commands::sandboxed::become_program(args);
+    }
     start(&argv)
 }
 

@@ -93,6 +93,12 @@ pub struct Pruned {
     pub busy: Vec<CacheEntry>,
 }
 
+/// The directories of `cache` in which installations and repositories are.
+#[must_use]
+pub fn homes(cache: &Utf8Path) -> [Utf8PathBuf; 2] {
+    [INSTALLATIONS, REPOSITORIES].map(|dir| cache.join(dir))
+}
+
 /// Everything in `cache`, which is `Dirs::cache`; by kind, then by name, the current one first.
 #[must_use]
 pub fn list(cache: &Utf8Path) -> Vec<CacheEntry> {

@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// Changes with everything that is stored.
-const LAYOUT: &str = "plugins 5";
+const LAYOUT: &str = "plugins 6";
 
 /// A plugin that ships inside the program.
 #[derive(Debug, Clone, Copy)]

@@ -14,10 +14,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 mod edit;
 mod enablement;
+mod sandbox;
 mod settings;
 
 pub use edit::Changed;
 pub use enablement::{Decision, Enablement, Key, Scope, Word};
+pub use sandbox::Sandboxed;
 pub use settings::{Origin, Setting};
 
 /// The name of the registry that comes with the program but is only fetched when asked for.
@@ -48,6 +50,8 @@ pub struct Config {
     pub own_update: OwnUpdate,
     /// Whether hosts are brought up to date while they work.
     pub auto_sync: AutoSync,
+    /// Whose hooks are confined.
+    pub sandboxed: Sandboxed,
     /// What there is to say about the file.
     pub findings: Vec<Finding>,
 }
@@ -262,6 +266,7 @@ impl Config {
                     Some(false) => AutoSync::Off,
                     _ => AutoSync::On,
                 },
+                sandboxed: Sandboxed::decode(&root),
                 findings: Vec::new(),
             };
             root.warn_unknown();

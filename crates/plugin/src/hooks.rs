@@ -19,7 +19,7 @@ use crate::{
     catalog::{Registries, RegistryState},
     config::{Config, RegistryPlace},
     fetched::FetchedCrates,
-    manifest::{Hook, MANIFEST_FILE, PluginName},
+    manifest::{Hook, MANIFEST_FILE, Needs, PluginName},
     plugin::{Hooking, Origin, Plugin},
     predicate::{Matched, Surroundings, evaluate::union_matched_crates},
 };
@@ -52,6 +52,21 @@ pub struct ActiveHook {
     pub installations: Installations,
     /// Whether it applies as long as the packages, manifests and settings are what they are.
     pub certainty: Certainty,
+    /// Whether its program is confined.
+    pub confinement: Confinement,
+    /// What its program needs if it is.
+    pub needs: Needs,
+    /// The root of the workspace; none outside of one.
+    pub workspace: Option<Utf8PathBuf>,
+}
+
+/// Whether the program of a hook is confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Confinement {
+    /// It runs with the user's rights.
+    None,
+    /// It runs in a sandbox or not at all.
+    Sandbox,
 }
 
 impl ActiveHook {
@@ -63,6 +78,11 @@ impl ActiveHook {
     /// How to run it, after acquiring what is missing.
     pub fn acquire(&self, installer: &Installer<'_>) -> Result<Runnable, InstallError> {
         installer.resolve(&self.own_installations(), &self.hook.command, &self.dir)
+    }
+
+    /// Asks the configuration again whether its program is confined.
+    pub fn confine_by(&mut self, config: &Config) {
+        self.confinement = confinement(config, &self.plugin, &self.origin);
     }
 
     /// The plugin's installations, with what the hook itself says about its command.
@@ -79,6 +99,10 @@ impl ActiveHook {
         }
         all
     }
+}
+
+fn confinement(config: &Config, name: &PluginName, origin: &Origin) -> Confinement {
+    if config.sandboxed.includes(name, origin) { Confinement::Sandbox } else { Confinement::None }
 }
 
 /// Whether something holds as long as nothing on disk changes.
@@ -113,6 +137,8 @@ impl Registries<'_> {
             }
             let Ok(manifest) = plugin.manifest() else { continue };
             let here = here_for(here, plugin);
+            let confinement = confinement(self.config, &plugin.name, &plugin.origin);
+            let workspace = here.workspace.map(|it| it.root.clone());
             for hook in manifest.hooks {
                 let decided = hook.gate.is_decided_by_packages();
                 if !decided {
@@ -131,6 +157,9 @@ impl Registries<'_> {
                     hook,
                     installations: manifest.installations.clone(),
                     certainty,
+                    confinement,
+                    needs: manifest.sandbox.clone(),
+                    workspace: workspace.clone(),
                 });
             }
         }

@@ -11,6 +11,7 @@ mod hooks;
 mod installations;
 mod merge;
 pub mod parse;
+mod sandbox;
 mod subcommands;
 
 use std::{collections::BTreeMap, fmt};
@@ -23,6 +24,7 @@ use crate::predicate::{Gate, PredicateName, Requirement};
 
 pub use crate_metadata::{CrateSkills, SkillEntry};
 pub use parse::{Manner, Parsed};
+pub use sandbox::Needs;
 pub use subcommands::RESERVED;
 
 /// The file that makes a directory a plugin.
@@ -59,6 +61,8 @@ pub struct Manifest {
     pub chained: Vec<Chained>,
     /// Whether the default `skills/` directory counts, for manifests of crates and members.
     pub default_skills: DefaultSkills,
+    /// What its programs need when they are confined.
+    pub sandbox: Needs,
     /// The older way for a crate to say where its skills are.
     pub crate_skills: CrateSkills,
 }

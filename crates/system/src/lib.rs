@@ -17,6 +17,7 @@
 //! | [`ledger`] | what we own in other people's files |
 //! | [`lock`] | one process at a time |
 //! | [`process`] | child processes with a deadline, and replacing ourselves by one |
+//! | [`sandbox`] | confining ourselves before we become a program of somebody else |
 //! | [`finding`] | diagnostics as values |
 //! | [`explain`] | what an error is (exit code) and what to do about it (hint) |
 //! | [`nearest`] | "did you mean" |
@@ -59,4 +60,5 @@ pub mod memory;
 pub mod nearest;
 pub mod process;
 pub mod progress;
+pub mod sandbox;
 pub mod tame;

@@ -124,6 +124,19 @@ impl Call {
         self
     }
 
+    /// The same call made by another program, which gets it after `args` and `--`.
+    #[must_use]
+    pub fn through<S: Into<OsString>>(
+        mut self,
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = S>,
+    ) -> Self {
+        let inner = std::mem::replace(&mut self.program, program.into());
+        let first = args.into_iter().map(Into::into).chain(["--".into(), inner]);
+        self.args.splice(0..0, first);
+        self
+    }
+
     /// Where it runs.
     #[must_use]
     pub fn cwd(mut self, dir: impl Into<Utf8PathBuf>) -> Self {

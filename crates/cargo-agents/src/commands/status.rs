@@ -28,6 +28,7 @@ use super::{
     agreed::{Terms, Writing, settle},
     consent::rows,
     list::short_reason,
+    sandboxed::Standing,
     self_update,
     sync_hosts::root_of,
     wanted,
@@ -87,6 +88,9 @@ struct PluginView {
     runs_programs: bool,
     /// Whether those are confined
     sandboxed: bool,
+    /// What its programs may do, for people
+    #[serde(skip)]
+    rights: String,
     /// The same as `brings`, for people
     #[serde(skip)]
     pieces: Vec<Piece>,
@@ -270,7 +274,7 @@ fn render_plugin(it: &PluginView, config: &str, output: &Output) -> Result<(), F
     }
     let by_itself = it.state == "active" && it.origin != "built-in" && it.withheld.is_none();
     if it.runs_programs && by_itself {
-        output.line("    its programs run with your rights, outside any sandbox")?;
+        output.line(format!("    {}", it.rights))?;
     }
     Ok(())
 }
@@ -303,6 +307,7 @@ fn plugins(here: &Here<'_>) -> Vec<PluginView> {
             State::Inactive(Reason::Gate) => Vec::new(),
             State::Inactive(_) => here.registries.pieces(&here.set, &considered, workspace),
         };
+        let standing = Standing::of(here.registries.config, plugin, &brings);
         PluginView {
             name: plugin.name.to_string(),
             word: plugin.consent_name().to_owned(),
@@ -316,7 +321,8 @@ fn plugins(here: &Here<'_>) -> Vec<PluginView> {
                 Withheld::Programs => "programs",
             }),
             runs_programs: brings.iter().any(|piece| piece.runs.is_some()),
-            sandboxed: false,
+            sandboxed: standing == Standing::Confined,
+            rights: standing.line(plugin),
             brings: brings.iter().map(PieceView::from).collect(),
             pieces: brings,
         }

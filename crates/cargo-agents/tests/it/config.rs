@@ -36,6 +36,7 @@ defaults.user-plugins = true                # default
 plugins.use = []                            # default
 plugins.auto-enable = []                    # default
 plugins.disable = [\"todo\"]                  # ~/config.toml:3
+sandbox.plugins = []                        # default
 
 [[registry]]                                # ~/config.toml:11
 name = \"team\"

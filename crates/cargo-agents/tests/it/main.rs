@@ -30,6 +30,8 @@ mod installing;
 mod plugin_commands;
 mod quiet;
 mod registries;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod seed_000_flows;
 mod seed_001_subcommands;
 mod seed_promises;

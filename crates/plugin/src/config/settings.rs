@@ -48,6 +48,7 @@ impl Config {
     fn with_origins(&self, root: &Table<'_>, dirs: &Dirs) -> Vec<Setting> {
         let defaults = root.table("defaults");
         let plugins = root.table("plugins");
+        let sandbox = root.table("sandbox");
         let of = |table: Option<&Table<'_>>, key| {
             let value = table.and_then(|table| table.get(key));
             value.map_or(Origin::Default, |value| Origin::File { line: value.line() })
@@ -84,6 +85,7 @@ impl Config {
                 of(plugins.as_ref(), "auto-enable"),
             ),
             ("plugins.disable", enablement.value(Key::Disable), of(plugins.as_ref(), "disable")),
+            ("sandbox.plugins", self.sandboxed.value(), of(sandbox.as_ref(), "plugins")),
         ]
         .into_iter()
         .map(|(key, value, origin)| Setting { key, value, origin })

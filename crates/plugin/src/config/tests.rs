@@ -1,6 +1,7 @@
 use agents_testkit::scratch::Scratch;
 
 use super::*;
+use crate::manifest::PluginName;
 
 fn parse(text: &str) -> Result<Config, ConfigError> {
     let dirs = Dirs::below(Utf8Path::new("/home"));
@@ -335,6 +336,28 @@ mod changing {
     }
 }
 
+#[test]
+fn the_sandbox_is_for_those_that_are_named() {
+    let guard = PluginName::new("my-guard").unwrap();
+    let from = |name: &str| {
+        crate::plugin::Origin::Crate(
+            agents_workspace::CrateName::new(name),
+            "1.0.0".parse().unwrap(),
+        )
+    };
+    let confined = |text: &str| good(text).sandboxed.includes(&guard, &from("widget"));
+    assert!(!confined(""));
+    assert!(!confined("[sandbox]\n"));
+    assert!(!confined("[sandbox]\nplugins = []\n"));
+    assert!(!confined("[sandbox]\nplugins = [\"other\"]\n"));
+    assert!(confined("[sandbox]\nplugins = [\"other\", \"my_guard\"]\n"));
+    assert!(confined("[sandbox]\nplugins = [\"widget\"]\n"), "by the name of its crate");
+    assert!(confined("[sandbox]\nplugins = \"*\"\n"));
+    assert!(confined("[sandbox]\nplugins = [\"*\"]\n"));
+    assert_eq!(errors("[sandbox]\nplugins = [\"\"]\n"), ["2:12 the name of a plugin is not empty"]);
+    assert_eq!(errors("[sandbox]\nplugin = \"*\"\n"), ["2:1 unknown key `plugin` in [sandbox]"]);
+}
+
 mod settings {
     use super::*;
 
@@ -356,7 +379,7 @@ mod settings {
         let text = "# one\nhosts = [\n  \"zed\",\n]\nhook-scope = \"project\"\nagents-syncing = false\nauto-sync = false\n\
                     [defaults]\nuser-plugins = false\n[plugins]\nuse = [\"a\", { name = \"b\", workspace = \"/w\" }]\n\
                     disable = [\"*\"]\n[[registry]]\nname = \"team\"\ngit = \"https://x.test/y\"\nauto-update = false\n\
-                    [[plugin-source]]\nname = \"mine\"\npath = \"/p\"\n";
+                    [[plugin-source]]\nname = \"mine\"\npath = \"/p\"\n[sandbox]\nplugins = \"*\"\n";
         assert_eq!(
             said(&scratch, text),
             [
@@ -367,6 +390,7 @@ mod settings {
                 "defaults.user-plugins = false, 9",
                 r#"plugins.use = ["a",{"name":"b","workspace":"/w"}], 11"#,
                 r#"plugins.disable = ["*"], 12"#,
+                r#"sandbox.plugins = ["*"], 21"#,
                 r#"registry = {"name":"team","git":"https://x.test/y","auto-update":false}, 13"#,
                 r#"registry = {"name":"mine","path":"/p","auto-update":true}, 17"#,
             ]
@@ -393,6 +417,7 @@ mod settings {
                 "plugins.use = []",
                 "plugins.auto-enable = []",
                 "plugins.disable = []",
+                "sandbox.plugins = []",
             ]
         );
     }

@@ -138,7 +138,7 @@ impl HookIndex {
     }
 
     fn index(&self) -> CacheFile {
-        CacheFile::new(self.dir.join("index"), "hook index 1")
+        CacheFile::new(self.dir.join("index"), "hook index 2")
     }
 
     fn all(&self) -> CacheFile {

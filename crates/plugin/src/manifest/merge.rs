@@ -18,6 +18,7 @@ impl Manifest {
         self.subcommands.extend(upper.subcommands);
         self.predicates.extend(upper.predicates);
         self.chained.extend(upper.chained);
+        self.sandbox = self.sandbox.joined_with(upper.sandbox);
         if upper.default_skills == DefaultSkills::Off {
             self.default_skills = DefaultSkills::Off;
         }

@@ -8,7 +8,7 @@ use camino::Utf8Path;
 
 use super::{
     ContentKind, CrateSkills, DefaultSkills, MAX_NAME, Manifest, PluginName, contributions,
-    crate_metadata, gates, groups, hooks, installations::Book, subcommands,
+    crate_metadata, gates, groups, hooks, installations::Book, sandbox, subcommands,
 };
 
 const MAX_MANIFEST: usize = 1024 * 1024;
@@ -128,6 +128,7 @@ fn decode(root: &Table<'_>, manner: Manner, default_name: Option<&str>) -> Optio
     let predicates = contributions::decode_predicates(root, &mut book);
     let chained = contributions::decode_chained(root);
     let default_skills = decode_defaults(root, manner);
+    let sandbox = sandbox::decode(root);
     root.deny_unknown();
     let hooks = hooks::finish(unchecked, &book);
     Some(Manifest {
@@ -142,6 +143,7 @@ fn decode(root: &Table<'_>, manner: Manner, default_name: Option<&str>) -> Optio
         predicates,
         chained,
         default_skills,
+        sandbox,
         crate_skills,
     })
 }

@@ -8,6 +8,7 @@ mod installations;
 mod mcp_servers;
 mod overlay;
 mod properties;
+mod sandbox;
 mod subcommands;
 
 use agents_install::InstallationName;

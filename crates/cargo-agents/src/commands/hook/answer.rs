@@ -11,6 +11,7 @@ use agents_hook::{
 };
 use agents_host::Event;
 use agents_plugin::{
+    config::Config,
     hooks::{
         ActiveHook,
         index::{HookIndex, Known, Scrutiny, Session},
@@ -195,7 +196,11 @@ fn applicable(settings: &Settings, event: Event) -> Result<Facts, Failure> {
             None => return Err(failure),
         },
     };
-    let hooks = last.as_ref().map(Known::hooks).unwrap_or_default();
+    let mut hooks = last.as_ref().map(Known::hooks).unwrap_or_default();
+    // Who is confined does not wait for cargo.
+    if let Ok(config) = Config::load(&settings.dirs) {
+        hooks.iter_mut().for_each(|hook| hook.confine_by(&config));
+    }
     let session = last.map(|known| known.session).unwrap_or_default();
     // What cannot be told is not brought anywhere either.
     Ok(Facts { hooks, session, index: Index::Held, findings })

@@ -6,9 +6,11 @@ use agents_hook::{Dispatched, Handler, HookInput, Matcher, Source, Wire, dispatc
 use agents_host::{Event, hooks::OUR_NAME};
 use agents_install::{Installer, Update};
 use agents_plugin::hooks::ActiveHook;
-use agents_system::{env, finding::Finding, process::Bounds};
+use agents_system::{dirs::Dirs, env, finding::Finding, process::Bounds};
+use tempfile::TempDir;
 
 use super::answer::Work;
+use crate::commands::sandboxed::{self, Prepared};
 
 /// How long all handlers together may take. Hosts give us thirty seconds, and must hear from us before they give up.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -27,6 +29,8 @@ struct Chosen {
     handlers: Vec<Handler>,
     skipped: Vec<Skipped>,
     findings: Vec<Finding>,
+    /// Where confined handlers may write; there until all have answered.
+    temporary: Vec<TempDir>,
 }
 
 /// The answer of everyone, and how it came to be.
@@ -35,7 +39,7 @@ pub(super) fn run(wire: Wire, raw: &[u8], work: Work) -> (Dispatched, Vec<Skippe
     let installer =
         Installer::new(&settings.dirs.cache, &settings.cargo, Update::None, &settings.progress);
     let whole = patience();
-    let chosen = choose(wire, &input, &hooks, &installer, whole);
+    let chosen = choose(wire, &input, &hooks, &installer, &settings.dirs, whole);
     let handlers: Vec<Handler> = chosen
         .handlers
         .into_iter()
@@ -44,6 +48,7 @@ pub(super) fn run(wire: Wire, raw: &[u8], work: Work) -> (Dispatched, Vec<Skippe
     let ours = ours.into_iter().map(|output| (ours_by_name(), output)).collect();
     let bounds = Bounds { whole, grace: Duration::from_millis(500), output: 8 * 1024 * 1024 };
     let mut dispatched = dispatch(wire, raw, &input, ours, &handlers, bounds);
+    drop(chosen.temporary);
     let said = std::mem::take(&mut dispatched.findings);
     dispatched.findings = findings.into_iter().chain(chosen.findings).chain(said).collect();
     (dispatched, chosen.skipped)
@@ -75,16 +80,19 @@ fn choose(
     input: &HookInput,
     hooks: &[ActiveHook],
     installer: &Installer<'_>,
+    dirs: &Dirs,
     deadline: Duration,
 ) -> Chosen {
     let event = input.event();
     let mut chosen = Chosen::default();
     for active in hooks.iter().filter(|it| is_for(it, wire, event)) {
         let because = match matches(wire, active, input) {
-            Ok(()) => match handler(active, installer) {
-                Ok(handler) => {
-                    let call = handler.call.deadline(deadline);
-                    chosen.handlers.push(Handler { call, ..handler });
+            Ok(()) => match handler(active, installer, dirs) {
+                Ok((format, Prepared { call, temporary, findings })) => {
+                    let call = call.deadline(deadline);
+                    chosen.handlers.push(Handler { source: source(active), call, format });
+                    chosen.temporary.extend(temporary);
+                    chosen.findings.extend(findings);
                     continue;
                 }
                 Err(finding) => {
@@ -129,7 +137,11 @@ pub(super) fn source(active: &ActiveHook) -> Source {
     Source::new(active.plugin.as_str(), &active.hook.name)
 }
 
-fn handler(active: &ActiveHook, installer: &Installer<'_>) -> Result<Handler, Box<Finding>> {
+fn handler(
+    active: &ActiveHook,
+    installer: &Installer<'_>,
+    dirs: &Dirs,
+) -> Result<(Format, Prepared), Box<Finding>> {
     let source = source(active);
     let format = Format::parse(&active.hook.format).ok_or_else(|| {
         Box::new(Finding::error(format!(
@@ -137,14 +149,18 @@ fn handler(active: &ActiveHook, installer: &Installer<'_>) -> Result<Handler, Bo
             active.hook.format
         )))
     })?;
+    let failed = |because: String| {
+        Box::new(Finding::error(format!("hook `{source}` did not run: {because}")))
+    };
     match active.runnable(installer) {
-        Ok(Some(runnable)) => Ok(Handler { source, call: runnable.call(), format }),
+        Ok(Some(runnable)) => match sandboxed::prepare(active, &runnable, dirs) {
+            Ok(prepared) => Ok((format, prepared)),
+            Err(because) => Err(failed(because)),
+        },
         Ok(None) => Err(Box::new(
-            Finding::error(format!("hook `{source}` did not run: its program is not installed"))
+            failed("its program is not installed".to_owned())
                 .hint("`cargo agents sync` installs it"),
         )),
-        Err(error) => {
-            Err(Box::new(Finding::error(format!("hook `{source}` did not run: {error}"))))
-        }
+        Err(error) => Err(failed(error.to_string())),
     }
 }

@@ -86,7 +86,7 @@ fn thirty_broken_manifests_have_thirty_useful_errors() {
     misspelt key at the top
         unknown key `crats` | 2:1 | did you mean `crates`? | -
     key of nobody
-        unknown key `colour` | 2:1 | - | allowed here: `agents`, `crates`, `defaults`, `depends-on`, `hooks`, `installations`, `mcp_servers`, `name`, `plugins`, `predicate`, `predicates`, `skills` and `subcommand`
+        unknown key `colour` | 2:1 | - | allowed here: `agents`, `crates`, `defaults`, `depends-on`, `hooks`, `installations`, `mcp_servers`, `name`, `plugins`, `predicate`, `predicates`, `sandbox`, `skills` and `subcommand`
     wrong type
         `crates` must be a string or a list of strings, not an integer | 2:10 | - | -
     wrong type in a list

@@ -1,0 +1,183 @@
+//! Hooks that run in a sandbox: the real kernel decides.
+
+use std::net::TcpListener;
+
+use agents_system::sandbox::{Availability, available};
+use agents_testkit::scratch;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::{
+    hooks::{bash, call, denied},
+    world::{Run, World},
+};
+
+const NO_DEFAULTS: &str = "[defaults]\nsymposium-recommendations = false\n";
+
+/// A plugin whose hook tries what a script says, and writes down what it could do in its answer.
+struct Place {
+    world: World,
+}
+
+impl Place {
+    /// `None`, with a note, where nothing can be confined.
+    fn new() -> Option<Self> {
+        if let Availability::Unavailable(lack) = available() {
+            println!("not tested: {lack}");
+            return None;
+        }
+        Some(Self { world: World::new() })
+    }
+
+    fn root(&self) -> Utf8PathBuf {
+        self.world.sample.root()
+    }
+
+    /// A directory beside the workspace, where no confined program has business.
+    fn outside(&self) -> Utf8PathBuf {
+        self.world.sample.scratch().root().join("private")
+    }
+
+    /// The hook denies with the words that the script prints.
+    fn hook(&self, sandbox: &str, script: &str) {
+        self.world.plugin(
+            "trial",
+            &format!(
+                "name = \"trial\"\ncrates = [\"serde\"]\n[[hooks]]\nname = \"try\"\nevent = \"PreToolUse\"\ncommand = {{ script = \"try.sh\" }}\n{sandbox}"
+            ),
+        );
+        let body = format!("#!/bin/sh\ncat >/dev/null\n{{\n{script}\n}} 2>/dev/null\nexit 2\n");
+        self.world.plugin_script("trial", "try.sh", &body);
+    }
+
+    fn confine(&self, plugins: &str) {
+        self.world.config(&format!("{NO_DEFAULTS}[sandbox]\nplugins = {plugins}\n"));
+    }
+
+    fn call(&self) -> Run {
+        call(&self.world, "claude", "pre-tool-use", &bash("true"))
+    }
+}
+
+fn write_to(file: &Utf8Path) -> String {
+    format!("echo text > '{file}'")
+}
+
+#[test]
+fn a_confined_hook_writes_where_it_said_and_nowhere_else() {
+    let Some(place) = Place::new() else { return };
+    let declared = place.root().join("notes");
+    std::fs::create_dir_all(&declared).unwrap();
+    std::fs::create_dir_all(place.outside()).unwrap();
+    let files = [place.outside().join("made"), place.root().join("made"), declared.join("made")];
+    let script: Vec<String> = files.iter().map(|file| write_to(file)).collect();
+    place.hook("[sandbox]\nwrite = [\"notes\"]\n", &script.join("\n"));
+    let made = || files.clone().map(|file| std::fs::remove_file(file).is_ok());
+    place.confine("[\"trial\"]");
+    // The hook has run: what it says is heard.
+    assert!(denied(&place.call()));
+    assert_eq!(made(), [false, false, true]);
+    place.confine("\"*\"");
+    assert!(denied(&place.call()));
+    assert_eq!(made(), [false, false, true]);
+    place.confine("[\"another\"]");
+    assert!(denied(&place.call()));
+    assert_eq!(made(), [true, true, true], "with the user's rights, as before");
+}
+
+#[test]
+fn a_confined_hook_reads_the_workspace_and_no_secrets() {
+    let Some(place) = Place::new() else { return };
+    let secret = scratch::write(&place.outside().join("id_ed25519"), "the secret key");
+    let inside = scratch::write(&place.root().join("notes.txt"), "the notes");
+    place.hook("", "");
+    // What the hook prints to standard error is its reason.
+    let script =
+        format!("#!/bin/sh\ncat >/dev/null\ncat '{inside}' >&2\ncat '{secret}' >&2\nexit 2\n");
+    place.world.plugin_script("trial", "try.sh", &script);
+    let said = || {
+        let run = place.call();
+        let all = format!("{}{}", run.stdout, run.stderr);
+        (all.contains("the notes"), all.contains("the secret key"))
+    };
+    place.confine("[]");
+    assert_eq!(said(), (true, true));
+    place.confine("\"*\"");
+    assert_eq!(said(), (true, false));
+}
+
+#[test]
+fn a_confined_hook_has_a_temporary_directory_that_goes_with_it() {
+    let Some(place) = Place::new() else { return };
+    let body = "#!/bin/sh\ncat >/dev/null\necho text > \"$TMPDIR/file\" && echo \"wrote $TMPDIR\" >&2\nexit 2\n";
+    place.hook("", "");
+    place.world.plugin_script("trial", "try.sh", body);
+    place.confine("\"*\"");
+    let run = place.call();
+    let all = format!("{}{}", run.stdout, run.stderr);
+    let dir = all.split("wrote ").nth(1).unwrap();
+    let dir = dir.split(|c: char| !(c.is_ascii_alphanumeric() || "/-_.".contains(c))).next();
+    let dir = Utf8Path::new(dir.unwrap());
+    assert!(dir.is_absolute() && dir.file_name().unwrap().starts_with("cargo-agents-"), "{all}");
+    assert!(!dir.exists(), "{dir}");
+}
+
+#[test]
+fn a_confined_hook_has_the_network_only_if_it_said_so() {
+    let Some(place) = Place::new() else { return };
+    if available() != Availability::Whole {
+        println!("not tested: this kernel does not confine the network");
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let connect = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'");
+    let connected = |sandbox: &str| {
+        place.hook(sandbox, &connect);
+        assert!(denied(&place.call()));
+        listener.accept().is_ok()
+    };
+    place.confine("[]");
+    assert!(connected(""), "with the user's rights");
+    place.confine("\"*\"");
+    assert!(!connected(""));
+    assert!(connected("[sandbox]\nnetwork = true\n"));
+}
+
+/// While cargo has not resolved the workspace again the hooks of before run, and confined if they are to be now.
+#[test]
+fn who_is_confined_does_not_wait_for_cargo() {
+    let Some(place) = Place::new() else { return };
+    let made = place.root().join("made");
+    place.hook("", &write_to(&made));
+    assert!(denied(&place.call()));
+    std::fs::remove_file(&made).unwrap();
+    place.world.sample.package(
+        ".",
+        "app",
+        "0.1.0",
+        "[dependencies]\nserde = \"1\"\nmissing = \"9\"\n",
+    );
+    place.confine("\"*\"");
+    assert!(denied(&place.call()), "what held still does");
+    assert!(!made.exists());
+}
+
+#[test]
+fn status_says_who_is_confined() {
+    let Some(place) = Place::new() else { return };
+    place.hook("[sandbox]\nwrite = [\"notes\"]\nnetwork = true\n", "");
+    let status = || {
+        let json = place.world.json(&["status"]);
+        let plugins = json["plugins"].as_array().unwrap().clone();
+        let trial = plugins.iter().find(|it| it["name"] == "trial").unwrap()["sandboxed"].clone();
+        let shown = place.world.ok(&["status"]);
+        let line = shown.lines().find(|line| line.contains("sandbox")).unwrap().trim().to_owned();
+        (trial.as_bool().unwrap(), line)
+    };
+    let free = "its programs run with your rights, outside any sandbox";
+    assert_eq!(status(), (false, free.to_owned()));
+    place.confine("[\"trial\"]");
+    let confined = "its hooks run in a sandbox that writes `notes` and uses the network";
+    assert_eq!(status(), (true, confined.to_owned()));
+}

@@ -1,0 +1,178 @@
+//! Confining ourselves for good, before we become a program that somebody else wrote.
+//!
+//! On Linux this is Landlock, which needs no privileges, together with no-new-privileges. What is not granted by
+//! [`Rights`] is denied: files by path, TCP where the kernel can, and signals and abstract sockets of others where it can.
+//! UDP and sockets in the file system are beyond its reach. Other systems have nothing of the kind that we could use: there
+//! [`restrict`] fails, and the caller must not go on.
+
+use std::fmt;
+
+use camino::Utf8PathBuf;
+use serde::{Deserialize, Serialize};
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux as mechanism;
+
+/// What a confined program may do.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rights {
+    /// What it may read and execute, with everything below. What does not exist is left out.
+    pub read: Vec<Utf8PathBuf>,
+    /// What it may also change.
+    pub write: Vec<Utf8PathBuf>,
+    /// Whether it may speak TCP.
+    pub network: Network,
+}
+
+/// Whether a program may use the network.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// It may not.
+    #[default]
+    Denied,
+    /// It may.
+    Allowed,
+}
+
+/// How far programs can be confined here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Availability {
+    /// Files and network.
+    Whole,
+    /// Files only: the kernel is older than Linux 6.7.
+    FilesOnly,
+    /// Not at all.
+    Unavailable(Lack),
+}
+
+/// Why programs cannot be confined here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// The system has no Landlock: it is not Linux.
+    System,
+    /// The kernel has no Landlock, or it is turned off.
+    Kernel,
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::System => "the sandbox is not available here: it needs Linux",
+            Self::Kernel => {
+                "the sandbox is not available here: this kernel has no Landlock, or it is turned off"
+            }
+        })
+    }
+}
+
+/// What is in force from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enforced {
+    /// Everything that was asked for.
+    Whole,
+    /// Files, but the network is open although it should not be.
+    FilesOnly,
+}
+
+/// Why we are not confined.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// Nobody can be, here.
+    #[error("{0}")]
+    Unavailable(Lack),
+    /// The kernel did not take the rules.
+    #[error("the kernel did not take the rules of the sandbox")]
+    Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The kernel took the rules, and they are not in force.
+    #[error("the rules of the sandbox are not in force")]
+    NotInForce,
+}
+
+/// How far programs can be confined here. Nothing is confined by asking.
+#[must_use]
+pub fn available() -> Availability {
+    mechanism::available()
+}
+
+/// Confines the calling thread, and whatever it starts or becomes, for good. An error means that the rules are not
+/// in force.
+pub fn restrict(rights: &Rights) -> Result<Enforced, SandboxError> {
+    mechanism::restrict(rights)
+}
+
+#[cfg(not(target_os = "linux"))]
+mod mechanism {
+    use super::{Availability, Enforced, Lack, Rights, SandboxError};
+
+    pub(super) fn available() -> Availability {
+        Availability::Unavailable(Lack::System)
+    }
+
+    pub(super) fn restrict(_: &Rights) -> Result<Enforced, SandboxError> {
+        Err(SandboxError::Unavailable(Lack::System))
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use camino::Utf8Path;
+
+    /// Rules bind a thread, so each test confines one of its own.
+    fn confined<T: Send>(rights: &Rights, act: impl FnOnce() -> T + Send) -> Option<T> {
+        if matches!(available(), Availability::Unavailable(_)) {
+            return None;
+        }
+        std::thread::scope(|scope| {
+            let confined = scope.spawn(|| {
+                restrict(rights).unwrap();
+                act()
+            });
+            Some(confined.join().unwrap())
+        })
+    }
+
+    #[test]
+    fn only_what_is_granted_can_be_read_or_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(dir.path()).unwrap();
+        for name in ["read", "write", "other"] {
+            fs_err::create_dir(root.join(name)).unwrap();
+            fs_err::write(root.join(name).join("file"), name).unwrap();
+        }
+        let rights = Rights {
+            read: vec![root.join("read"), root.join("missing")],
+            write: vec![root.join("write")],
+            network: Network::Denied,
+        };
+        let can = |name: &str| {
+            let file = root.join(name).join("file");
+            let read = fs_err::read_to_string(&file).is_ok();
+            let changed = fs_err::write(&file, "changed").is_ok();
+            let made = fs_err::write(root.join(name).join("new"), "").is_ok();
+            (read, changed, made)
+        };
+        let Some(found) = confined(&rights, || ["read", "write", "other"].map(can)) else { return };
+        assert_eq!(found, [(true, false, false), (true, true, true), (false, false, false)]);
+        // Nobody else is confined.
+        assert_eq!(can("other"), (true, true, true));
+    }
+
+    #[test]
+    fn the_network_is_open_only_where_it_is_granted() {
+        if available() != Availability::Whole {
+            return;
+        }
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let connects = |network| {
+            let rights = Rights { network, ..Rights::default() };
+            confined(&rights, || std::net::TcpStream::connect(address).is_ok())
+        };
+        assert_eq!(connects(Network::Denied), Some(false));
+        assert_eq!(connects(Network::Allowed), Some(true));
+    }
+}

@@ -1,0 +1,65 @@
+//! Landlock.
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+};
+
+use super::{Availability, Enforced, Lack, Network, Rights, SandboxError};
+
+/// What must be confined, or nothing runs.
+const FILES: ABI = ABI::V1;
+/// The first that knows TCP.
+const TCP: ABI = ABI::V4;
+/// The newest whose rules we know the meaning of; an older kernel enforces those that it has.
+const NEWEST: ABI = ABI::V6;
+
+pub(super) fn available() -> Availability {
+    let files = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(FILES))
+        .and_then(Ruleset::create);
+    if files.is_err() {
+        return Availability::Unavailable(Lack::Kernel);
+    }
+    let network = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessNet::from_all(TCP))
+        .and_then(Ruleset::create);
+    if network.is_ok() { Availability::Whole } else { Availability::FilesOnly }
+}
+
+pub(super) fn restrict(rights: &Rights) -> Result<Enforced, SandboxError> {
+    let available = available();
+    if let Availability::Unavailable(lack) = available {
+        return Err(SandboxError::Unavailable(lack));
+    }
+    let status = rules(rights).map_err(|error| SandboxError::Refused(Box::new(error)))?;
+    if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
+        return Err(SandboxError::NotInForce);
+    }
+    Ok(match (available, rights.network) {
+        (Availability::FilesOnly, Network::Denied) => Enforced::FilesOnly,
+        _ => Enforced::Whole,
+    })
+}
+
+fn rules(rights: &Rights) -> Result<landlock::RestrictionStatus, RulesetError> {
+    let ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(FILES))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(NEWEST))?
+        .scope(Scope::Signal)?;
+    let ruleset = match rights.network {
+        Network::Allowed => ruleset,
+        Network::Denied => {
+            ruleset.handle_access(AccessNet::from_all(NEWEST))?.scope(Scope::AbstractUnixSocket)?
+        }
+    };
+    ruleset
+        .create()?
+        .add_rules(path_beneath_rules(&rights.read, AccessFs::from_read(NEWEST)))?
+        .add_rules(path_beneath_rules(&rights.write, AccessFs::from_all(NEWEST)))?
+        .restrict_self()
+}
