@@ -10,6 +10,7 @@
 //! | [`dialect`] | the ways of writing it down: what each can say, and where its files are |
 //! | [`load`] | reading its file |
 //! | [`mod@parse`] | from a file of any dialect to the one definition |
+//! | [`deliver`] | which files agents become for the hosts of a workspace |
 //! | [`edit`] | changing its file: what changed, and no other byte |
 //! | [`mod@render`] | from the one definition to a file of any dialect, with what is lost |
 //! | [`tools`] | which tools an agent may use, and the tools' names in all hosts |
@@ -36,6 +37,7 @@ pub mod agents;
 pub mod bundled;
 pub mod commands;
 pub mod definition;
+pub mod deliver;
 pub mod dialect;
 pub mod edit;
 mod entries;

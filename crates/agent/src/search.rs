@@ -1,6 +1,6 @@
 //! Where agents may be, and in which order that counts.
 
-use agents_host::{Host, Roots};
+use agents_host::{Host, HostId, Roots};
 use agents_plugin::agents::{AgentDir, AgentDirs};
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -138,7 +138,7 @@ pub fn families(hosts: &[Host], roots: &Roots<'_>) -> Vec<Family> {
             // Antigravity's is our own.
             project: project.filter(|path| path != ".agents/agents"),
             user: agents.user.as_ref().and_then(|path| path.resolve(roots, &home)),
-            files: files_of(host.id.as_str(), &agents.suffix),
+            files: files_of(&host.id, &agents.suffix),
         });
     }
     all.push(Family {
@@ -154,19 +154,8 @@ fn config_home(roots: &Roots<'_>) -> Utf8PathBuf {
     roots.variable("XDG_CONFIG_HOME").unwrap_or_else(|| roots.home.join(".config"))
 }
 
-fn files_of(host: &str, suffix: &str) -> Vec<FileKind> {
-    let own = match host {
-        "codex" => Dialect::Codex,
-        "gemini" | "antigravity" => Dialect::Gemini,
-        "copilot" => Dialect::Copilot,
-        "opencode" => Dialect::OpenCode,
-        "cursor" => Dialect::Cursor,
-        "kiro" => Dialect::Kiro,
-        "qwen" => Dialect::Qwen,
-        "factory" => Dialect::Factory,
-        // Goose reads what Claude Code reads.
-        _ => Dialect::Claude,
-    };
+fn files_of(host: &HostId, suffix: &str) -> Vec<FileKind> {
+    let own = Dialect::of_host(host);
     let mut files = vec![FileKind { suffix: suffix.to_owned(), dialect: own }];
     if suffix != ".md" {
         // Every family may hold Markdown: oh-my-pi reads it in all of them, Kiro's editor in its own.
@@ -199,6 +188,23 @@ impl Search {
                 .map(|home| home.join("plugins/installed_plugins.json"))
                 .collect(),
             bundled: Bundled::default(),
+            trust: ProjectTrust::default(),
+        }
+    }
+
+    /// The search for nothing but what the active set brings.
+    #[must_use]
+    pub fn plugins_only(cwd: &Utf8Path, home: &Utf8Path, dirs: &AgentDirs) -> Self {
+        Self {
+            folder: Folder::Agents,
+            cwd: cwd.to_owned(),
+            home: home.to_owned(),
+            climb: Climb::Nowhere,
+            named: Vec::new(),
+            families: Vec::new(),
+            plugins: dirs.dirs.clone(),
+            plugin_lists: Vec::new(),
+            bundled: Bundled::Excluded,
             trust: ProjectTrust::default(),
         }
     }

@@ -336,6 +336,9 @@ pub(crate) enum AgentCommand {
     Show {
         /// The agent
         agent: String,
+        /// As this coding agent gets it, with what it cannot be told
+        #[arg(long = "for", value_name = "HOST")]
+        host: Option<String>,
         #[command(flatten)]
         named: NamedAgents,
     },

@@ -7,8 +7,11 @@ use schemars::{JsonSchema, schema_for};
 use crate::{
     commands::{
         agent::{
-            explain::AgentExplainDocument, list::AgentListDocument, show::AgentShowDocument,
-            unpack::AgentUnpackDocument, validate::AgentValidateDocument,
+            explain::AgentExplainDocument,
+            list::AgentListDocument,
+            show::{AgentForHostDocument, AgentShowDocument},
+            unpack::AgentUnpackDocument,
+            validate::AgentValidateDocument,
         },
         audit::AuditDocument,
         cache::CacheDocument,
@@ -68,6 +71,7 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<TourDocument>("tour");
     check::<AgentListDocument>("agent-list");
     check::<AgentShowDocument>("agent-show");
+    check::<AgentForHostDocument>("agent-show-for");
     check::<AgentExplainDocument>("agent-explain");
     check::<AgentValidateDocument>("agent-validate");
     check::<AgentUnpackDocument>("agent-unpack");

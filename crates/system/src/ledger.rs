@@ -72,6 +72,8 @@ pub enum What {
     Server,
     /// The registration of a hook.
     Hook,
+    /// An agent.
+    Agent,
 }
 
 impl What {
@@ -82,6 +84,7 @@ impl What {
             Self::Skill => "skill",
             Self::Server => "mcp",
             Self::Hook => "hook",
+            Self::Agent => "agent",
         }
     }
 
@@ -92,6 +95,7 @@ impl What {
             Self::Skill => format!("the skill `{name}`"),
             Self::Server => format!("the MCP server `{name}`"),
             Self::Hook => format!("the hook for `{name}`"),
+            Self::Agent => format!("the agent `{name}`"),
         }
     }
 }

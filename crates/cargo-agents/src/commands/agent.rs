@@ -9,6 +9,7 @@ pub(crate) mod validate;
 use std::process::ExitCode;
 
 use agents_agent::{Agents, Candidate, Search, Standing, definition::Source, discover};
+use agents_host::find;
 use agents_plugin::{agents::AgentDirs, probes::Acquire};
 use agents_system::finding::Finding;
 use camino::Utf8PathBuf;
@@ -31,8 +32,13 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     match command {
         AgentCommand::List { named } => list::run(&found(settings, &named.agents)?, output),
-        AgentCommand::Show { agent, named } => {
+        AgentCommand::Show { agent, host: None, named } => {
             show::run(&found(settings, &named.agents)?, output, agent)
+        }
+        AgentCommand::Show { agent, host: Some(host), named } => {
+            let (hosts, _) = wanted::all_hosts(settings)?;
+            let host = find(&hosts, host)?;
+            show::for_host(&found(settings, &named.agents)?, output, agent, host)
         }
         AgentCommand::Explain { agent, named } => {
             explain::run(&found(settings, &named.agents)?, output, agent)

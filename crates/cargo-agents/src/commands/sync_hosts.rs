@@ -53,7 +53,7 @@ pub(crate) struct SyncHostsDocument {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ChangeView {
-    /// `skill`, `mcp` or `hook`
+    /// `skill`, `mcp`, `hook` or `agent`
     kind: &'static str,
     name: String,
     /// `new`, `updated` or `removed`

@@ -1,5 +1,7 @@
 //! What the hosts of this workspace should have: the way from configuration and active set to the desired state.
 
+mod agents;
+
 use std::{collections::HashMap, rc::Rc};
 
 use agents_host::{Event, Host, HostId, Overrides, Roots, find, hooks::OUR_NAME, hosts};
@@ -21,7 +23,7 @@ use agents_system::{
     env,
     explain::ErrorKind,
     finding::{Finding, Place},
-    ledger::Ledger,
+    ledger::{Ledger, Property},
 };
 use agents_trust::items::PluginKey;
 use agents_workspace::Network;
@@ -86,6 +88,8 @@ pub(super) struct Wanted {
     pub(super) skills: Skills,
     /// Whose MCP servers the parts of the desired state are.
     servers: Vec<(PluginKey, (Utf8PathBuf, KeyPath))>,
+    /// Whose agents the files of the desired state are.
+    agents: Vec<(PluginKey, Utf8PathBuf)>,
     /// The hooks whose programs must be there when they call.
     pub(super) hooks: Vec<ActiveHook>,
     /// What there is to say about it.
@@ -141,7 +145,8 @@ pub(super) fn wanted_with(
         Some(WantedEvent { event: Event::parse(name)?, host: None, hook: None, from })
     }));
     findings.extend(desired::add_hooks(&mut desired, &events, hosts, config.registration, roots));
-    Wanted { desired, skills: found, servers, hooks: hooks.hooks, findings }
+    let agents = agents::add(&mut desired, here, hosts, roots, fetch, &mut findings);
+    Wanted { desired, skills: found, servers, agents, hooks: hooks.hooks, findings }
 }
 
 impl Wanted {
@@ -177,6 +182,27 @@ impl Wanted {
                 }
                 None => false,
             }
+        });
+    }
+
+    /// Leaves the agents of a plugin as we wrote them; those that we did not write, or that somebody changed, are not brought.
+    pub(super) fn pin_agents(&mut self, plugin: &PluginKey, ledger: &Ledger) {
+        let held: Vec<&Utf8PathBuf> =
+            self.agents.iter().filter(|(key, _)| key == plugin).map(|(_, file)| file).collect();
+        self.desired.files.retain_mut(|whole| {
+            if !held.contains(&&whole.file) {
+                return true;
+            }
+            let Some(Property::File { digest, .. }) =
+                ledger.file(&whole.file).map(|entry| &entry.property)
+            else {
+                return false;
+            };
+            let now = fs_err::read_to_string(&whole.file).ok();
+            let ours = now.filter(|now| desired::digest_of(now) == *digest);
+            let is_ours = ours.is_some();
+            whole.text = ours.unwrap_or_default();
+            is_ours
         });
     }
 }

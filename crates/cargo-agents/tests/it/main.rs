@@ -11,6 +11,7 @@
 mod auto_sync;
 mod world;
 
+mod agent_delivery;
 mod agents;
 mod audit;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Files that are ours as a whole: the hook files of hosts that read every file of a directory.
+//! Files that are ours as a whole: agents, and the hook files of hosts that read every file of a directory.
 
 use std::collections::BTreeSet;
 

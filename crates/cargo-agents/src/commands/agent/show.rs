@@ -2,8 +2,13 @@
 
 use std::process::ExitCode;
 
-use agents_agent::bundled;
-use agents_system::explain::ErrorKind;
+use agents_agent::{
+    bundled,
+    definition::Dialect,
+    render::{Loss, Rendered, render},
+};
+use agents_host::Host;
+use agents_system::{explain::ErrorKind, finding::Finding};
 use serde::Serialize;
 
 use super::{Found, source_in_words};
@@ -22,6 +27,63 @@ pub(crate) struct AgentShowDocument {
     text: String,
     /// What it means, without what it may not say
     definition: serde_json::Value,
+}
+
+/// `cargo agents agent show --for <host> --json`
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct AgentForHostDocument {
+    name: String,
+    /// Who it was rendered for
+    host: String,
+    /// What the file is called there
+    file_name: String,
+    text: String,
+    /// What the host cannot be told
+    losses: Vec<LossView>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LossView {
+    /// The same as a sentence
+    message: String,
+    /// Whether the agent may do more, or for longer, than its definition allows
+    weakens: bool,
+}
+
+/// The definition as one host gets it.
+pub(super) fn for_host(
+    found: &Found,
+    output: &Output,
+    name: &str,
+    host: &Host,
+) -> Result<ExitCode, Failure> {
+    let definition = found.agents.lookup(name)?;
+    if let Some(why) = host.agents.reason() {
+        let said = format!("{} has no files of agents: {why}", host.name);
+        return Err(Failure::new(ErrorKind::Usage, said));
+    }
+    let rendered = render(definition, Dialect::of_host(&host.id));
+    let Rendered { file_name, text, losses, .. } = rendered;
+    if output.is_json() {
+        let view = |loss: &Loss| LossView { message: loss.to_string(), weakens: loss.weakens() };
+        output.document(&AgentForHostDocument {
+            name: name.to_owned(),
+            host: host.id.to_string(),
+            file_name,
+            text,
+            losses: losses.iter().map(view).collect(),
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Only the text, so that it can be written to a file.
+    output.text(text)?;
+    output.flush()?;
+    // They were asked for, so they are no mere notes here.
+    let said = |loss: &Loss| Finding::warning(format!("agent `{name}` in {}: {loss}", host.name));
+    output.findings(&losses.iter().map(said).collect::<Vec<_>>());
+    Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn run(found: &Found, output: &Output, name: &str) -> Result<ExitCode, Failure> {

@@ -126,6 +126,7 @@ impl Settled {
         }
         wanted.hooks.retain(|hook| (&hook.plugin, &hook.origin) != (&key.0, &key.1));
         wanted.pin_servers(key, pinned.ledger());
+        wanted.pin_agents(key, pinned.ledger());
         match it.verdict {
             Verdict::Refuse => self.findings.push(altered(it, &Review::default(), false)),
             Verdict::Hold | Verdict::Take => {

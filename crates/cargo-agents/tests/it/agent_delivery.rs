@@ -1,0 +1,190 @@
+//! `cargo agents sync` brings the agents of active plugins into every host's own files, and takes them back.
+
+use agents_testkit::scratch;
+use serde_json::Value;
+
+use crate::sync::{Synced, tree};
+
+const REVIEWER: &str =
+    "---\nname: reviewer\ndescription: Reviews changes\nmaxTurns: 20\n---\n\nYou review.\n";
+
+/// A workspace with two hosts and a plugin for `serde` that brings an agent.
+fn world(hosts: &str) -> Synced {
+    let synced = Synced::new();
+    synced.world.config(&format!(
+        "hosts = {hosts}\nhook-scope = \"project\"\n\n[defaults]\nsymposium-recommendations = false\n"
+    ));
+    plugin(&synced, "crates = [\"serde\"]");
+    agent(&synced, REVIEWER);
+    synced
+}
+
+fn plugin(synced: &Synced, gate: &str) {
+    let manifest =
+        format!("name = \"serde-tools\"\n{gate}\n[[agents]]\nsource.path = \"agents\"\n");
+    synced.world.plugin("serde", &manifest);
+}
+
+fn agent(synced: &Synced, text: &str) {
+    scratch::write(&synced.world.home().join("plugins/serde/agents/reviewer.md"), text);
+}
+
+fn has(synced: &Synced, relative: &str) -> bool {
+    synced.root().join(relative).exists()
+}
+
+fn json(synced: &Synced, args: &[&str]) -> Value {
+    serde_json::from_str(&synced.ok(args)).unwrap()
+}
+
+#[test]
+fn every_host_gets_an_agent_in_its_own_format() {
+    let synced = world("[\"claude\", \"codex\"]");
+    let said = synced.ok(&["sync"]);
+    assert!(said.contains("serde 1.0.200  agent  reviewer  new       claude, codex\n"), "{said}");
+    assert_eq!(synced.read(".claude/agents/reviewer.md"), REVIEWER);
+    assert_eq!(
+        synced.read(".codex/agents/reviewer.toml"),
+        "name = \"reviewer\"\ndescription = \"Reviews changes\"\n\
+         developer_instructions = \"\"\"\nYou review.\n\"\"\"\n"
+    );
+}
+
+#[test]
+fn a_second_sync_changes_nothing() {
+    let synced = world("[\"claude\", \"codex\"]");
+    synced.ok(&["sync"]);
+    let before = tree(&synced.root());
+    let said = synced.ok(&["sync"]);
+    assert!(said.starts_with("Nothing to do"), "{said}");
+    assert_eq!(tree(&synced.root()), before);
+    synced.ok(&["sync", "--check"]);
+}
+
+#[test]
+fn an_agent_that_changes_is_written_anew() {
+    let synced = world("[\"claude\", \"codex\"]");
+    synced.ok(&["sync"]);
+    agent(&synced, &REVIEWER.replace("You review.", "You review twice."));
+    synced.ok(&["sync"]);
+    for file in [".claude/agents/reviewer.md", ".codex/agents/reviewer.toml"] {
+        assert!(synced.read(file).contains("You review twice."), "{file}");
+    }
+}
+
+#[test]
+fn agents_go_with_their_plugin() {
+    let synced = world("[\"claude\", \"codex\"]");
+    synced.ok(&["sync"]);
+    plugin(&synced, "crates = [\"no-such-crate\"]");
+    let said = synced.ok(&["sync"]);
+    assert!(said.contains("removed"), "{said}");
+    assert!(!has(&synced, ".claude/agents/reviewer.md"), "{said}");
+    assert!(!has(&synced, ".codex/agents/reviewer.toml"), "{said}");
+}
+
+#[test]
+fn agents_go_when_everything_goes() {
+    let synced = world("[\"claude\", \"codex\"]");
+    let before = tree(&synced.root());
+    synced.ok(&["sync"]);
+    assert!(has(&synced, ".claude/agents/reviewer.md"));
+    synced.ok(&["uninstall"]);
+    let mut after = tree(&synced.root());
+    // What was agreed to is the workspace's, not the hosts'.
+    after.remove(camino::Utf8Path::new("agents.lock"));
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_file_of_the_user_with_that_name_stays() {
+    let synced = world("[\"claude\", \"codex\"]");
+    let mine = "---\nname: reviewer\ndescription: Mine\n---\nMine.\n";
+    scratch::write(&synced.root().join(".claude/agents/reviewer.md"), mine);
+    let run = synced.run(&["sync"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stderr.contains("a file is there that is not ours"), "{run:?}");
+    assert_eq!(synced.read(".claude/agents/reviewer.md"), mine);
+    assert!(has(&synced, ".codex/agents/reviewer.toml"), "the other host is still served");
+    synced.ok(&["uninstall"]);
+    assert_eq!(synced.read(".claude/agents/reviewer.md"), mine);
+}
+
+#[test]
+fn what_the_user_changed_in_our_file_stays() {
+    let synced = world("[\"claude\"]");
+    synced.ok(&["sync"]);
+    let edited = REVIEWER.replace("You review.", "You review my way.");
+    scratch::write(&synced.root().join(".claude/agents/reviewer.md"), &edited);
+    let run = synced.run(&["sync"]);
+    assert!(run.stderr.contains("it was edited after it was written"), "{run:?}");
+    assert_eq!(synced.read(".claude/agents/reviewer.md"), edited);
+    synced.ok(&["sync", "--overwrite"]);
+    assert_eq!(synced.read(".claude/agents/reviewer.md"), REVIEWER);
+}
+
+#[test]
+fn a_host_that_reads_the_directory_of_another_one_gets_agents_once() {
+    let synced = world("[\"copilot\", \"goose\", \"claude\"]");
+    synced.ok(&["sync"]);
+    assert!(has(&synced, ".claude/agents/reviewer.md"));
+    assert!(!has(&synced, ".github/agents"));
+    assert!(!has(&synced, ".goose/agents"));
+    let without = world("[\"copilot\"]");
+    without.ok(&["sync"]);
+    assert!(has(&without, ".github/agents/reviewer.agent.md"));
+}
+
+#[test]
+fn what_a_host_cannot_be_told_is_said_when_asked() {
+    let synced = world("[\"claude\", \"codex\"]");
+    let lost = "agent `reviewer` in Codex CLI: the limit of turns cannot be expressed there";
+    assert!(!synced.run(&["sync", "--dry-run"]).stderr.contains(lost));
+    assert!(synced.run(&["sync", "--dry-run", "--verbose"]).stderr.contains(lost));
+    let document = json(&synced, &["sync", "--json"]);
+    let findings = document["findings"].as_array().unwrap();
+    let said = |it: &&Value| it["message"].as_str().unwrap().starts_with(lost);
+    assert_eq!(findings.iter().find(said).unwrap()["severity"], "note");
+    let kinds = document["changes"].as_array().unwrap().iter();
+    assert_eq!(kinds.filter(|it| it["kind"] == "agent").count(), 2);
+}
+
+#[test]
+fn what_a_plugin_may_not_say_reaches_no_host() {
+    let synced = world("[\"claude\"]");
+    agent(&synced, &REVIEWER.replace("maxTurns: 20", "permissionMode: bypassPermissions"));
+    let run = synced.run(&["sync"]);
+    assert!(run.stderr.contains("asks for a permission mode that asks less"), "{run:?}");
+    assert_eq!(
+        synced.read(".claude/agents/reviewer.md"),
+        "---\nname: reviewer\ndescription: Reviews changes\n---\n\nYou review.\n"
+    );
+}
+
+#[test]
+fn a_file_that_is_no_agent_stops_nothing() {
+    let synced = world("[\"claude\"]");
+    scratch::write(&synced.world.home().join("plugins/serde/agents/broken.md"), "nothing");
+    let run = synced.run(&["sync"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stderr.contains("does not start with a `---` line"), "{run:?}");
+    assert!(has(&synced, ".claude/agents/reviewer.md"));
+}
+
+#[test]
+fn show_prints_what_a_host_would_get_and_what_it_cannot_be_told() {
+    let synced = world("[]");
+    let run = synced.run(&["agent", "show", "reviewer", "--for", "codex"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stdout.starts_with("name = \"reviewer\"\n"), "{run:?}");
+    assert!(run.stderr.contains("in Codex CLI: the limit of turns"), "{run:?}");
+    let document = json(&synced, &["agent", "show", "reviewer", "--for", "codex", "--json"]);
+    assert_eq!(document["file_name"], "reviewer.toml");
+    assert_eq!(document["text"], run.stdout);
+    assert_eq!(document["losses"][0]["weakens"], true);
+    for (host, why) in [("zed", "Zed has no files of agents"), ("codx", "codex")] {
+        let run = synced.run(&["agent", "show", "reviewer", "--for", host]);
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stderr.contains(why), "{run:?}");
+    }
+}
