@@ -1,7 +1,7 @@
-//! The accepted contents of skills, in our cache, by hash: what is pinned can be restored, and what changed can be shown.
+//! The accepted contents of skills and plugins, in our cache, by hash: what is pinned can be restored, and what changed can be shown.
 //!
 //! ```text
-//! <cache>/contents/<hash>    the files of one skill
+//! <cache>/contents/<hash>    the files of one skill, or what a plugin says and runs
 //! ```
 //!
 //! Whatever is there is believed only if it has the hash that it is named for.
