@@ -17,6 +17,7 @@ use agents_system::{
 
 use crate::{
     args::{ColorWhen, Flags, grammar},
+    commands::agreed,
     failure::Failure,
     here::{BUILT_IN, BrokenWorkspace, Here, visit},
     output::Output,
@@ -84,11 +85,10 @@ fn resolve(here: &Here<'_>, offered: &Offered<'_>, output: &Output) -> Result<Ca
     let Some(subcommand) = manifest.subcommands.get(&offered.subcommand.name) else {
         return Err(Failure::new(ErrorKind::Bug, "the index and the manifest disagree"));
     };
-    let runnable = here.registries.installer.resolve(
-        &manifest.installations,
-        &subcommand.command,
-        plugin.dir(),
-    )?;
+    agreed::refuse_unaccepted(here, plugin)?;
+    let (all, command) = (&manifest.installations, &subcommand.command);
+    let runnable = here.registries.installer.resolve(all, command, plugin.dir())?;
+    agreed::refuse_other_program(here, plugin, all, command)?;
     // About what was to be brought up to date; nothing else is said between a user and their command.
     if here.settings.update != Update::None {
         output.findings(&here.findings);

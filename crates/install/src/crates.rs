@@ -210,7 +210,7 @@ impl Crate<'_> {
             None => self.version.map(str::to_owned).or_else(|| version.clone()),
         };
         let id = id.unwrap_or_else(|| "unknown".to_owned());
-        Ok(Content { id, within: Utf8PathBuf::new(), version, commit, binaries })
+        Ok(Content { id, within: Utf8PathBuf::new(), version, commit, tree: None, binaries })
     }
 }
 

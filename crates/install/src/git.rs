@@ -5,6 +5,7 @@
 
 mod address;
 mod checkout;
+mod content;
 
 use agents_system::{process::Call, progress::Progress};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -12,10 +13,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 pub use address::{AddressError, GitAddress};
 pub use checkout::{Checkout, Checkouts};
 pub(crate) use checkout::{TreeOrigin, tree_slot};
+use content::tree_digest;
 
 use crate::{
     error::{AcquireError, Needs, StepError},
-    receipt::Content,
+    receipt::{Content, part_of},
     step::{GIT, Step},
 };
 
@@ -109,7 +111,8 @@ pub(crate) fn fetch(
         });
     }
     let within = resolved.dir.clone();
-    Ok(Content { id: commit.clone(), within, commit: Some(commit), ..Content::default() })
+    let tree = Some(tree_digest(&part_of(into.to_owned(), &within))?);
+    Ok(Content { id: commit.clone(), within, commit: Some(commit), tree, ..Content::default() })
 }
 
 /// A link in the repository may lead out of it; that is not a directory of the repository.
@@ -141,6 +144,8 @@ fn git() -> Call {
         .env("SSH_ASKPASS_REQUIRE", "force")
         .env("LC_ALL", "C")
         .args(["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false"])
+        // The same bytes on every machine: they are hashed, and scripts among them are run.
+        .args(["-c", "core.autocrlf=false"])
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::{
     order::order,
     receipt::Generation,
     recipe::{CargoPlace, Entry, Installation, InstallationName, Installations, Source},
-    runnable::{Acquired, Runnable, Tells, assemble},
+    runnable::{Acquired, Installed, Runnable, Tells, assemble},
     setup,
     slot::{INSTALLATIONS, Slot},
 };
@@ -95,6 +95,20 @@ impl<'a> Installer<'a> {
         let acquired =
             self.walk(installations, (name, Role::Command), plugin_dir, Missing::Tell)?;
         acquired.map(|acquired| runnable(&acquired, installations, name)).transpose()
+    }
+
+    /// What is there of `name`, whether or not there is anything to run: no child process, no network, nothing acquired.
+    /// `None` if it, or something that it requires, is missing.
+    pub fn installed(
+        &self,
+        installations: &Installations,
+        name: &InstallationName,
+        plugin_dir: &Utf8Path,
+    ) -> Result<Option<Installed>, InstallError> {
+        let wanted = (name, Role::Requirement);
+        let acquired = self.walk(installations, wanted, plugin_dir, Missing::Tell)?;
+        let last = acquired.and_then(|mut acquired| acquired.pop());
+        Ok(last.map(|Acquired { version, commit, tree, .. }| Installed { version, commit, tree }))
     }
 
     /// Acquires `name` and everything that it requires, whether or not there is anything to run. Says what
@@ -258,6 +272,7 @@ impl Job<'_> {
             bin,
             version: None,
             commit: None,
+            tree: None,
             findings: Vec::new(),
             tells: Tells::Everything,
         }
@@ -277,6 +292,7 @@ impl Job<'_> {
         let mut acquired = self.acquired(dir.map(Utf8Path::to_owned), bin);
         acquired.version = generation.version;
         acquired.commit = generation.commit;
+        acquired.tree = generation.tree;
         acquired.findings = findings;
         acquired.target = match locate(self.installation.entry.as_ref(), base) {
             // Whoever requires it finds them all through `PATH`.

@@ -93,7 +93,7 @@ pub use error::{AcquireError, InstallError, Needs, StepError};
 pub use installer::Installer;
 pub use order::find_cycle;
 pub use recipe::{CargoPlace, Entry, Installation, InstallationName, Installations, Source};
-pub use runnable::Runnable;
+pub use runnable::{Installed, Runnable};
 
 /// The newest version of a crate that `cargo install` would take, as cargo's own index says; `None` if cargo does not
 /// say.

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agents_system::cache::digest;
+use agents_system::cache::{Digest, digest};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,9 @@ pub(crate) struct Generation {
     pub(crate) version: Option<String>,
     /// The commit, when it comes from git.
     pub(crate) commit: Option<String>,
+    /// What the tree held when it was fetched, before install commands were run in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tree: Option<String>,
     /// What cargo installed.
     pub(crate) binaries: Vec<Binary>,
     /// When it was complete, in seconds since 1970.
@@ -60,6 +63,7 @@ pub(crate) struct Content {
     pub(crate) within: Utf8PathBuf,
     pub(crate) version: Option<String>,
     pub(crate) commit: Option<String>,
+    pub(crate) tree: Option<String>,
     pub(crate) binaries: Vec<String>,
 }
 
@@ -72,8 +76,7 @@ impl Binary {
     pub(crate) fn load(bin: &Utf8Path, name: &str) -> Result<Self, AcquireError> {
         let path = bin.join(name);
         let bytes = fs_err::read(&path).map_err(AcquireError::io(format!("read `{path}`")))?;
-        let digest = digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { name: name.to_owned(), size: bytes.len() as u64, digest })
+        Ok(Self { name: name.to_owned(), size: bytes.len() as u64, digest: hex(&digest(&bytes)) })
     }
 
     /// Whether the file is still what was installed, byte for byte.
@@ -132,6 +135,11 @@ impl State {
 /// `within` of `dir`, without a trailing slash when that is all of it.
 pub(crate) fn part_of(dir: Utf8PathBuf, within: &Utf8Path) -> Utf8PathBuf {
     if within.as_str().is_empty() { dir } else { dir.join(within) }
+}
+
+/// In hexadecimal digits.
+pub(crate) fn hex(digest: &Digest) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(crate) fn now() -> u64 {

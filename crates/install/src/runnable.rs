@@ -39,6 +39,17 @@ impl Runnable {
     }
 }
 
+/// What is installed of one installation, as far as it is the same on every machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Installed {
+    /// Its version, when it has one.
+    pub version: Option<String>,
+    /// The commit it comes from, when it comes from git.
+    pub commit: Option<String>,
+    /// The hash of a fetched tree as it was before install commands were run in it. What cargo built has none.
+    pub tree: Option<String>,
+}
+
 /// One installation that is there.
 #[derive(Debug, Clone)]
 pub(crate) struct Acquired {
@@ -50,6 +61,7 @@ pub(crate) struct Acquired {
     pub(crate) bin: Option<Utf8PathBuf>,
     pub(crate) version: Option<String>,
     pub(crate) commit: Option<String>,
+    pub(crate) tree: Option<String>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) tells: Tells,
 }

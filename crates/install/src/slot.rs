@@ -194,6 +194,7 @@ impl LockedSlot<'_> {
             within: content.within,
             version: content.version,
             commit: content.commit,
+            tree: content.tree,
             binaries: Vec::new(),
             installed: now(),
         };

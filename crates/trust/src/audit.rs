@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use agents_system::{decode::Document, finding::Finding};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::lock::{Entry, Hash};
+use crate::lock::{Entry, Hash, Kind};
 
 /// The name of the file, in a workspace and in the configuration directory.
 pub const AUDIT_FILE: &str = "agents-audits.toml";
@@ -117,7 +117,10 @@ pub fn unaudited<'e>(
     let is_audited =
         |hash: &Hash| records.iter().any(|(_, records)| records.about(hash).next().is_some());
     let entries = entries.into_iter();
-    entries.filter(|it| it.hash.as_ref().is_some_and(|hash| !is_audited(hash))).collect()
+    entries
+        .filter(|it| it.kind != Kind::Installation)
+        .filter(|it| it.hash.as_ref().is_some_and(|hash| !is_audited(hash)))
+        .collect()
 }
 
 /// The name of the file for records that were taken from `origin`.
@@ -162,7 +165,7 @@ mod tests {
     #[test]
     fn a_record_counts_for_exactly_one_content() {
         let entry = |content: &str| Entry {
-            kind: crate::lock::Kind::Skill,
+            kind: Kind::Skill,
             name: "usage".to_owned(),
             source: crate::lock::Source::Workspace { path: ".".into() },
             hash: Some(record(content, "").hash),

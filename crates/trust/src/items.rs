@@ -6,16 +6,15 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use agents_install::{Installation, Runnable, git::GitAddress};
+use agents_install::{Installation, Installed, git::GitAddress};
 use agents_plugin::{
     active::{ActiveSet, Cause, State},
     catalog::{Registries, RegistryState},
     config::RegistryPlace,
     manifest::{MANIFEST_FILE, PluginName},
     plugin::{Origin, Plugin},
-    skills::{Skill, SkillOrigin, Skipped, Why},
+    skills::{Mode, Skill, SkillOrigin, SkillTree, Skipped, TreeEntry, TreeKind, Why},
 };
-use agents_system::cache::digest;
 use agents_workspace::{CrateName, PackageSource, Workspace};
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -78,6 +77,12 @@ impl<'a> Surveyor<'a> {
         active.map(|plugin| (key(plugin), self.plugin(plugin))).collect()
     }
 
+    /// What an active plugin says now, with the files of its own that it runs: what its hash is of.
+    #[must_use]
+    pub fn content(&self, wanted: &PluginKey) -> Option<SkillTree> {
+        self.set.active().find(|plugin| key(plugin) == *wanted).map(content)
+    }
+
     /// One plugin.
     #[must_use]
     pub fn plugin(&self, plugin: &Plugin) -> Item {
@@ -90,7 +95,7 @@ impl<'a> Surveyor<'a> {
             Origin::Crate(name, version) => self.krate(name, &version.to_string(), plugin.dir()),
         };
         let trust = self.trust.get(&key(plugin)).copied().unwrap_or(Trust::Embedded);
-        let hash = (trust != Trust::Own).then(|| manifest_hash(plugin));
+        let hash = (trust != Trust::Own).then(|| Hash::new(&content(plugin).digest()));
         let name = plugin.name.to_string();
         Item { entry: Entry { kind: Kind::Plugin, name, source, hash }, trust }
     }
@@ -117,21 +122,21 @@ impl<'a> Surveyor<'a> {
         Item { entry: Entry { kind: Kind::Skill, name, source, hash }, trust }
     }
 
-    /// An installed program. It has no hash: what is built differs from machine to machine, and cargo and git verify what it is
-    /// built from. `None` for what was there before us.
+    /// An installed program. A fetched tree has a hash; what cargo builds has none, because it differs from machine to machine and
+    /// cargo verifies what it is built from. `None` for what was there before us.
     #[must_use]
     pub fn installation(
         plugin: &str,
         name: &str,
         installation: &Installation,
-        runnable: &Runnable,
+        installed: &Installed,
     ) -> Option<Entry> {
         use agents_install::Source as Recipe;
-        let commit = || runnable.commit.clone();
+        let commit = || installed.commit.clone();
         let source = match installation.source.as_ref()? {
             Recipe::Cargo { name, git, .. } => Source::Crate {
                 name: name.clone(),
-                version: runnable.version.clone()?,
+                version: installed.version.clone()?,
                 from: match git {
                     Some(url) => {
                         CrateFrom::Git { url: redacted(url), commit: commit().unwrap_or_default() }
@@ -144,7 +149,8 @@ impl<'a> Surveyor<'a> {
             }
         };
         let name = format!("{plugin}/{name}");
-        Some(Entry { kind: Kind::Installation, name, source, hash: None })
+        let hash = installed.tree.as_deref().and_then(Hash::parse);
+        Some(Entry { kind: Kind::Installation, name, source, hash })
     }
 
     /// What applies, or may, but is not on this machine; `skipped` are the skills that were not fetched.
@@ -282,31 +288,27 @@ fn key(plugin: &Plugin) -> PluginKey {
     (plugin.name.clone(), plugin.origin.clone())
 }
 
-/// Of what a plugin says, and of the files of its own that it runs. Of a `Cargo.toml` only our own table counts, so that a crate
-/// whose version is all that changed says the same as before.
-fn manifest_hash(plugin: &Plugin) -> Hash {
-    let mut all = Vec::new();
-    let mut add = |what: &str, bytes: &[u8]| {
-        for part in [what.as_bytes(), bytes] {
-            all.extend_from_slice(&(part.len() as u64).to_le_bytes());
-            all.extend_from_slice(part);
-        }
-    };
+/// What a plugin says, and the files of its own that it runs, as a tree that can be kept and shown. Of a `Cargo.toml` only our own
+/// table counts, so that a crate whose version is all that changed says the same as before.
+fn content(plugin: &Plugin) -> SkillTree {
+    let mut files: BTreeMap<Utf8PathBuf, Vec<u8>> = BTreeMap::new();
     let own = match &plugin.origin {
         Origin::Crate(..) => {
             let text = fs_err::read_to_string(plugin.dir().join("Cargo.toml")).unwrap_or_default();
             let table = toml::from_str::<toml::Table>(&text).ok().and_then(|root| {
                 let table = root.get("package")?.get("metadata")?.get("symposium")?;
-                serde_json::to_vec(table).ok()
+                serde_json::to_vec_pretty(table).ok()
             });
-            add("metadata", &table.unwrap_or_default());
+            files.extend(table.map(|table| ("Cargo.toml".into(), table)));
             plugin.dir().join(MANIFEST_FILE)
         }
         _ => plugin.file.clone(),
     };
-    add("manifest", &fs_err::read(own).unwrap_or_default());
+    if let Ok(bytes) = fs_err::read(&own) {
+        files.insert(last(&own), bytes);
+    }
     let manifest = plugin.manifest().unwrap_or_default();
-    for (name, installation) in &manifest.installations {
+    for installation in manifest.installations.values() {
         use agents_install::Entry::{Executable, Script};
         let (None, Some(Executable(path) | Script(path))) =
             (&installation.source, &installation.entry)
@@ -314,10 +316,14 @@ fn manifest_hash(plugin: &Plugin) -> Hash {
             continue;
         };
         if let Ok(bytes) = fs_err::read(plugin.dir().join(path)) {
-            add(name.as_str(), &bytes);
+            files.entry(slashed(Utf8Path::new(path))).or_insert(bytes);
         }
     }
-    Hash::new(&digest(&all))
+    let entry = |(path, bytes)| {
+        // Git and cargo do not carry modes to every machine.
+        TreeEntry { path, kind: TreeKind::File { mode: Mode::Plain, bytes } }
+    };
+    SkillTree { entries: files.into_iter().map(entry).collect() }
 }
 
 fn redacted(url: &str) -> String {

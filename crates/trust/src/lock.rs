@@ -41,7 +41,7 @@ pub struct Entry {
     /// Where exactly it comes from.
     pub source: Source,
     /// Of its content. There is none for what the workspace itself holds, which its own version control pins, and for
-    /// programs, which differ from machine to machine.
+    /// programs that cargo builds, which differ from machine to machine.
     pub hash: Option<Hash>,
 }
 

@@ -1,12 +1,12 @@
-//! The accepted contents of skills, in our cache, by hash: what is pinned can be restored, and what changed can be shown.
+//! The accepted contents of skills and plugins, in our cache, by hash: what is pinned can be restored, and what changed can be shown.
 //!
 //! ```text
-//! <cache>/contents/<hash>    the files of one skill
+//! <cache>/contents/<hash>    the files of one skill, or what a plugin says and runs
 //! ```
 //!
 //! Whatever is there is believed only if it has the hash that it is named for.
 
-use std::io;
+use std::{collections::BTreeSet, io, time::SystemTime};
 
 use agents_plugin::skills::{Mode, SkillTree, TreeEntry, TreeKind};
 use agents_system::atomic;
@@ -30,6 +30,17 @@ pub enum Stored {
     Missing,
     /// Something else is there under its name.
     Tampered(Utf8PathBuf),
+}
+
+/// A file of the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Of the content.
+    pub hash: Hash,
+    /// Where it is.
+    pub path: Utf8PathBuf,
+    /// In bytes.
+    pub size: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -71,6 +82,21 @@ impl Store {
         let bytes = postcard::to_allocvec(&files).map_err(io::Error::other)?;
         atomic::write(&self.file(&hash), &bytes)?;
         Ok(hash)
+    }
+
+    /// What was stored before `since` and is not among the `needed`, by hash.
+    #[must_use]
+    pub fn unneeded(&self, needed: &BTreeSet<Hash>, since: SystemTime) -> Vec<Kept> {
+        let files = self.dir.read_dir_utf8().into_iter().flatten().flatten();
+        let unneeded = files.filter_map(|file| {
+            let hash = Hash::parse(file.file_name()).filter(|hash| !needed.contains(hash))?;
+            let data = file.metadata().ok()?;
+            let is_old = data.modified().is_ok_and(|stored| stored < since);
+            is_old.then(|| Kept { hash, path: file.path().to_owned(), size: data.len() })
+        });
+        let mut unneeded: Vec<Kept> = unneeded.collect();
+        unneeded.sort_by(|one, other| one.hash.cmp(&other.hash));
+        unneeded
     }
 
     fn file(&self, hash: &Hash) -> Utf8PathBuf {
@@ -132,5 +158,25 @@ mod tests {
         }
         fs_err::remove_file(&path).unwrap();
         assert_eq!(store.get(&hash), Stored::Missing);
+    }
+
+    #[test]
+    fn what_nobody_needs_is_listed_once_it_is_old() {
+        let scratch = tempfile::tempdir().unwrap();
+        let store = Store::new(Utf8Path::from_path(scratch.path()).unwrap());
+        let put = |text: &str| {
+            let kind = TreeKind::File { mode: Mode::Plain, bytes: text.into() };
+            let entries = vec![TreeEntry { path: "SKILL.md".into(), kind }];
+            store.put(&SkillTree { entries }).unwrap()
+        };
+        let (needed, other) = (put("one"), put("two"));
+        fs_err::write(store.dir.join("notes"), "").unwrap();
+        let needed = BTreeSet::from([needed]);
+        let later = SystemTime::now() + std::time::Duration::from_secs(60);
+        let hashes = |since| -> Vec<Hash> {
+            store.unneeded(&needed, since).into_iter().map(|it| it.hash).collect()
+        };
+        assert_eq!(hashes(later), [other]);
+        assert_eq!(hashes(SystemTime::UNIX_EPOCH), []);
     }
 }

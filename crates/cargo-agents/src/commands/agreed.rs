@@ -1,11 +1,12 @@
 //! What hosts should have, measured against what was agreed to: the way from the desired state to the one that `agents.lock` allows.
 
 mod hold;
+mod programs;
+mod running;
 
 use std::collections::BTreeMap;
 
-use agents_install::Installer;
-use agents_plugin::{hooks::ActiveHook, plugin::Origin, skills::Skill};
+use agents_plugin::skills::Skill;
 use agents_system::{
     explain::ErrorKind,
     finding::Finding,
@@ -15,7 +16,7 @@ use agents_system::{
 use agents_trust::{
     agreement::LockFile,
     audit::unaudited,
-    compare::{Comparison, Item, Status, Trust, Verdict, compare, differences},
+    compare::{Comparison, Item, Status, Verdict, compare, differences},
     content::inspect_tree,
     items::{PluginKey, Surveyor, Unseen},
     lock::{Entry, Hash, Kind, LOCK_FILE, Lock},
@@ -25,6 +26,10 @@ use agents_trust::{
 use camino::Utf8Path;
 
 use self::hold::Pinned;
+pub(crate) use self::{
+    programs::refuse_other_program,
+    running::{may_run, refuse_unaccepted},
+};
 use super::{audit, wanted::Wanted};
 use crate::{failure::Failure, here::Here, settings::Settings};
 
@@ -141,9 +146,10 @@ pub(super) fn settle(
     settled.refuse_if_locked(settings, &unseen)?;
     settled.refuse_if_unaudited(settings, root, terms.audited)?;
     let store = Store::new(&settings.dirs.cache);
-    settled.enforce(&subjects, wanted, &Pinned::new(&store, &settings.dirs.state));
+    let pinned = Pinned::new(&store, &settings.dirs.state);
+    settled.enforce(&subjects, wanted, &surveyor, &pinned);
     if writing == Writing::Yes {
-        settled.keep_contents(&subjects, wanted, &store);
+        settled.keep_contents(&subjects, wanted, &surveyor, &store);
     }
     Ok(settled)
 }
@@ -166,6 +172,15 @@ pub(super) fn suspicions(skill: &Skill) -> Vec<Finding> {
     tree.map(|tree| inspect_tree(&tree, &skill.dir)).unwrap_or_default()
 }
 
+/// The flag that forbids to change the lock file, if one was given.
+fn locking_flag(settings: &Settings) -> Option<&'static str> {
+    match (settings.flags.frozen, settings.flags.locked) {
+        (true, _) => Some("--frozen"),
+        (_, true) => Some("--locked"),
+        (false, false) => None,
+    }
+}
+
 fn lock_failure(error: agents_system::lock::LockError) -> Failure {
     Failure::from(agents_sync::ApplyError::Lock(error))
 }
@@ -173,11 +188,7 @@ fn lock_failure(error: agents_system::lock::LockError) -> Failure {
 impl Settled {
     /// `--locked`: what is agreed to must be there, and must not change.
     fn refuse_if_locked(&self, settings: &Settings, unseen: &Unseen) -> Result<(), Failure> {
-        let flag = match (settings.flags.frozen, settings.flags.locked) {
-            (true, _) => "--frozen",
-            (_, true) => "--locked",
-            (false, false) => return Ok(()),
-        };
+        let Some(flag) = locking_flag(settings) else { return Ok(()) };
         let refuse = |message: String| Failure::new(ErrorKind::Failure, message);
         let nothing = Lock::default();
         let is_needed = !self.agreed().entries().is_empty();
@@ -231,6 +242,12 @@ impl Settled {
         .hint("`cargo agents audit record <name> --note …` says that you have"))
     }
 
+    /// Whether anything that is here, or was, goes by that name.
+    pub(crate) fn knows(&self, is_named: impl Fn(&Entry) -> bool) -> bool {
+        let here = self.comparison.items.iter().map(|it| &it.item.entry);
+        here.chain(self.before.iter().flat_map(Lock::entries)).any(is_named)
+    }
+
     /// What is agreed to after this run. Installations are added by [`record`](Self::record).
     fn agreed(&self) -> Lock {
         let agreed = self.comparison.agreed(&self.kept);
@@ -240,96 +257,31 @@ impl Settled {
     }
 
     /// Keeps what is taken, so that it can be shown and restored when it has changed.
-    fn keep_contents(&mut self, subjects: &[Subject], wanted: &Wanted, store: &Store) {
+    fn keep_contents(
+        &mut self,
+        subjects: &[Subject],
+        wanted: &Wanted,
+        surveyor: &Surveyor<'_>,
+        store: &Store,
+    ) {
         for (compared, subject) in self.comparison.items.iter().zip(subjects) {
-            let (Subject::Skill(at), Some(hash)) = (subject, &compared.item.entry.hash) else {
-                continue;
-            };
+            let Some(hash) = &compared.item.entry.hash else { continue };
             if compared.verdict != Verdict::Take || store.has(hash) {
                 continue;
             }
-            let (tree, _) = wanted.skills.skills[*at].read();
+            let tree = match subject {
+                Subject::Plugin(key) => surveyor.content(key),
+                Subject::Skill(at) => wanted.skills.skills[*at].read().0,
+            };
             if let Some(Err(error)) = tree.map(|tree| store.put(&tree)) {
                 let said = format!("what was agreed to cannot be kept: {error}");
                 return self.findings.push(Finding::warning(said));
             }
         }
     }
-
-    /// Writes down what is agreed to, with the programs of hooks. Nothing is forgotten about programs that are not known now.
-    pub(crate) fn record(
-        &self,
-        settings: &Settings,
-        installer: &Installer<'_>,
-        hooks: &[ActiveHook],
-        writing: Writing,
-    ) -> Result<Vec<String>, Failure> {
-        let agreed = self.comparison.agreed(&self.kept);
-        let mut entries: Vec<Entry> =
-            agreed.entries().iter().filter(|it| it.kind != Kind::Installation).cloned().collect();
-        let before = self.before.clone().unwrap_or_default();
-        for (name, now) in programs(installer, hooks) {
-            let known = before.entries().iter();
-            let known = known.filter(|it| it.kind == Kind::Installation && it.name == name);
-            match now {
-                Some(now) => entries.push(now),
-                None => entries.extend(known.cloned()),
-            }
-        }
-        let after = Lock::new(entries);
-        if settings.flags.locked || settings.flags.frozen {
-            self.refuse_changes(&before, &after, "--locked")?;
-        }
-        if writing == Writing::Yes {
-            self.file.save(&after)?;
-        }
-        Ok(differences(&before, &after))
-    }
 }
 
-/// The programs of hooks and what they need, each with what is installed of it now.
-fn programs(installer: &Installer<'_>, hooks: &[ActiveHook]) -> Vec<(String, Option<Entry>)> {
-    let mut programs = Vec::new();
-    for active in hooks {
-        for name in active.hook.requirements.iter().chain([&active.hook.command]) {
-            let Some(installation) = active.installations.get(name) else { continue };
-            if installation.source.is_none() {
-                continue;
-            }
-            let cached = installer.resolve_cached(&active.installations, name, &active.dir);
-            let entry = cached.ok().flatten().and_then(|runnable| {
-                let (plugin, name) = (active.plugin.as_str(), name.as_str());
-                Surveyor::installation(plugin, name, installation, &runnable)
-            });
-            programs.push((format!("{}/{name}", active.plugin), entry));
-        }
-    }
-    programs
-}
-
-/// Whether hooks of a crate's plugin may run: what it is now must be what was agreed to. Without a lock file nothing was.
-pub(crate) fn may_run(here: &Here<'_>, hooks: &mut Vec<ActiveHook>) {
-    if !hooks.iter().any(|hook| matches!(hook.origin, Origin::Crate(..))) {
-        return;
-    }
-    let Some(workspace) = here.workspace.as_ref() else { return };
-    let Ok(Some(lock)) = LockFile::beside(&workspace.root).load() else { return };
-    let surveyor = Surveyor::new(here.registries, &here.set, workspace);
-    let held: Vec<PluginKey> = surveyor
-        .plugins()
-        .into_iter()
-        .filter(|(_, item)| item.trust == Trust::Embedded)
-        .filter(|(_, item)| {
-            let is_it = |it: &&Entry| (it.kind, &it.name) == (Kind::Plugin, &item.entry.name);
-            let mut agreed = lock.entries().iter().filter(is_it);
-            !agreed.any(|it| it.hash == item.entry.hash)
-        })
-        .map(|(key, _)| key)
-        .collect();
-    hooks.retain(|hook| !held.contains(&(hook.plugin.clone(), hook.origin.clone())));
-}
-
-/// What decides about that.
+/// What decides about what may run.
 pub(crate) fn inputs(root: &Utf8Path) -> Fingerprint {
     let mut inputs = Inputs::new();
     // One that cannot be read decides nothing.

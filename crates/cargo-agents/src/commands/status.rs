@@ -141,8 +141,7 @@ pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Fail
         let mut agreements = Vec::new();
         if !hosts.is_empty() {
             let settled = settle(here, root, &mut wanted, &Terms::default(), Writing::No)?;
-            let installer = here.registries.installer;
-            agreements = settled.record(settings, installer, &wanted.hooks, Writing::No)?;
+            agreements = settled.record(here, &wanted.hooks, Writing::No)?;
             findings.extend(settled.findings);
         }
         let places = Places::below(&settings.dirs.state).remembering(&settings.dirs.cache);

@@ -127,8 +127,7 @@ pub(super) fn bring(
         let mut agreements = Vec::new();
         if let Some(settled) = &mut settled {
             findings.append(&mut settled.findings);
-            agreements =
-                settled.record(settings, here.registries.installer, &wanted.hooks, writing)?;
+            agreements = settled.record(here, &wanted.hooks, writing)?;
         }
         if hosts.is_empty() {
             findings.push(

@@ -7,6 +7,7 @@ use agents_system::{
     ask::Answer,
     explain::ErrorKind,
     finding::{Finding, Severity},
+    nearest::{nearest, quoted_list},
 };
 use agents_trust::lock::{Entry, Source};
 use serde::Serialize;
@@ -67,7 +68,15 @@ pub(crate) fn run(
     manner: Manner,
 ) -> Result<ExitCode, Failure> {
     let looked = sync_hosts::bring(settings, Mode::DryRun, Edited::Keep, &Terms::default())?;
-    let mut pending = looked.settled.map(|it| it.pending).unwrap_or_default();
+    let mut settled = looked.settled;
+    let mut pending =
+        settled.as_mut().map(|it| std::mem::take(&mut it.pending)).unwrap_or_default();
+    if let (Some(settled), Some(name)) = (&settled, name)
+        && !settled.knows(|entry| is_named(entry, name))
+    {
+        return Err(unknown(name, &pending));
+    }
+    drop(settled);
     pending.retain(|it| name.is_none_or(|name| is_named(&it.entry, name)));
     if pending.is_empty() {
         return nothing(output, name);
@@ -111,6 +120,21 @@ pub(crate) fn run(
 fn is_named(entry: &Entry, name: &str) -> bool {
     let of_crate = matches!(&entry.source, Source::Crate { name: it, .. } if it == name);
     entry.name == name || of_crate
+}
+
+/// A name that nothing here goes by: most likely a slip, and the user believes that something was accepted.
+fn unknown(name: &str, pending: &[Pending]) -> Failure {
+    let failure = Failure::new(ErrorKind::Usage, format!("nothing is called `{name}` here"));
+    if pending.is_empty() {
+        return failure.hint("nothing waits for you; `cargo agents audit` lists what is active");
+    }
+    let lines: Vec<String> = pending.iter().map(|it| format!("{} waits", it.entry)).collect();
+    let near = nearest(name, pending.iter().map(|it| it.entry.name.as_str()));
+    let hint = match near.is_empty() {
+        true => "`cargo agents update` without a name shows all that waits".to_owned(),
+        false => format!("did you mean {}?", quoted_list(&near, "or")),
+    };
+    failure.details(lines.join("\n")).hint(hint)
 }
 
 fn nothing(output: &Output, name: Option<&str>) -> Result<ExitCode, Failure> {

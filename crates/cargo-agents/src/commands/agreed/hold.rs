@@ -9,7 +9,7 @@ use agents_system::{
 };
 use agents_trust::{
     compare::{Compared, Status, Trust, Verdict},
-    items::PluginKey,
+    items::{PluginKey, Surveyor},
     lock::{Entry, Hash, Kind},
     review::{Review, review},
     store::{Store, Stored},
@@ -66,13 +66,15 @@ impl Settled {
         &mut self,
         subjects: &[Subject],
         wanted: &mut Wanted,
+        surveyor: &Surveyor<'_>,
         pinned: &Pinned<'_>,
     ) {
         let compared = std::mem::take(&mut self.comparison.items);
         for (it, subject) in compared.iter().zip(subjects) {
             match subject {
                 Subject::Plugin(key) if it.verdict != Verdict::Take => {
-                    self.hold_plugin(it, key, wanted, pinned);
+                    let now = surveyor.content(key).unwrap_or_default();
+                    self.hold_plugin(it, (key, &now), wanted, pinned);
                 }
                 Subject::Plugin(_) => {}
                 Subject::Skill(at) => {
@@ -117,7 +119,7 @@ impl Settled {
     fn hold_plugin(
         &mut self,
         it: &Compared,
-        key: &PluginKey,
+        (key, now): (&PluginKey, &SkillTree),
         wanted: &mut Wanted,
         pinned: &Pinned<'_>,
     ) {
@@ -127,10 +129,13 @@ impl Settled {
         wanted.hooks.retain(|hook| (&hook.plugin, &hook.origin) != (&key.0, &key.1));
         wanted.pin_servers(key, pinned.ledger());
         wanted.pin_agents(key, pinned.ledger());
+        let before = it.before().and_then(|entry| entry.hash.as_ref());
+        let old = before.and_then(|hash| pinned.tree(hash, &mut self.findings));
+        let review = review(old.as_ref(), now, &it.item.entry.name);
         match it.verdict {
-            Verdict::Refuse => self.findings.push(altered(it, &Review::default(), false)),
+            Verdict::Refuse => self.findings.push(altered(it, &review, old.is_some())),
             Verdict::Hold | Verdict::Take => {
-                self.wait(it, Review::default(), Vec::new(), it.before().is_some());
+                self.wait(it, review, Vec::new(), it.before().is_some());
             }
         }
     }
@@ -149,7 +154,9 @@ impl Settled {
             message += &format!(" ({})", counted(review.lines));
         }
         message += match kind {
-            Kind::Plugin => " and waits for you; its hooks and MCP servers stay as they are",
+            Kind::Plugin => {
+                " and waits for you; its hooks and MCP servers stay as they are, its commands do not run"
+            }
             Kind::Skill | Kind::Installation => " and is not installed",
         };
         match it.before().filter(|_| *kind == Kind::Skill) {
