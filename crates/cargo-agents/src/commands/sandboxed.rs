@@ -237,7 +237,6 @@ mod tests {
 
     use super::*;
 
-    #[expect(clippy::unwrap_used, reason = "only tests call it")]
     fn active(text: &str) -> ActiveHook {
         let hook = "[[hooks]]\nname = \"h\"\nevent = \"Stop\"\ncommand = { script = \"h.sh\" }\n";
         let text = format!("name = \"demo\"\ncrates = [\"*\"]\n{hook}{text}");
