@@ -122,6 +122,7 @@ mod tests {
     use camino::Utf8Path;
 
     /// Rules bind a thread, so each test confines one of its own.
+    #[expect(clippy::unwrap_used, reason = "only tests call it")]
     fn confined<T: Send>(rights: &Rights, act: impl FnOnce() -> T + Send) -> Option<T> {
         if matches!(available(), Availability::Unavailable(_)) {
             return None;

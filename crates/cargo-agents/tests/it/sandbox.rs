@@ -20,6 +20,7 @@ struct Place {
 
 impl Place {
     /// `None`, with a note, where nothing can be confined.
+    #[expect(clippy::print_stdout, reason = "that a test did nothing must be seen")]
     fn new() -> Option<Self> {
         if let Availability::Unavailable(lack) = available() {
             println!("not tested: {lack}");

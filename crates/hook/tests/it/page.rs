@@ -101,6 +101,25 @@ at a prompt or after a tool when what the workspace is made of has changed. Noth
 for, and where a host's sandbox forbids writing nothing happens and nothing is said. What is new is named to the model
 in one line of the same answer, which waits for it three seconds at most.
 
+## The sandbox
+
+A hook runs with your rights. With `[sandbox] plugins = ["name"]` (or `"*"`) in [`config.toml`](configuration.md#configtoml) the hooks of these
+plugins run confined, on Linux, by Landlock and no-new-privileges:
+
+| | a confined hook |
+|---|---|
+| reads and executes | the system (`/usr`, `/bin`, `/lib`, `/etc`, `/proc`), the plugin's own directory, what was installed for plugins, cargo's and rustup's homes without cargo's credentials, the workspace, and what the [manifest](manifest.md#sandbox) declares |
+| writes | a fresh directory, which `TMPDIR` names and which is removed when all have answered, and what the manifest declares |
+| connects, listens | by TCP only if the manifest declares `network`; this needs Linux 6.7, and on an older kernel every call says that it is not so |
+| signals | nobody outside, from Linux 6.12 |
+
+What the kernel cannot confine stays open: UDP, sockets in the file system, and the variables of the environment. A plugin declares for itself, so look at
+`cargo agents status`: it says for each plugin whether its hooks are confined and what it declared. MCP servers are started by
+hosts and commands by you; neither is confined.
+
+Where the sandbox is not available (another system, a kernel without Landlock) a hook that should be confined does not run, and
+that is said. It never runs unconfined. A guard that does not run does not guard.
+
 ## Several answers
 
 - Deny beats ask beats allow beats none. The reasons of those who decided so are joined.
