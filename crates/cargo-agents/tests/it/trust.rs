@@ -375,6 +375,30 @@ fn a_changed_manifest_changes_neither_servers_nor_hooks_before_it_is_accepted() 
     assert!(call().contains("ran-new"), "{}", call());
 }
 
+#[test]
+fn a_changed_manifest_changes_no_agent_before_it_is_accepted() {
+    let it = Trusting::new();
+    let publish = |version: &str, word: &str| {
+        let manifest = format!("name = \"tiny-sql\"\n[[agents]]\nsource.path = \"{word}\"\n");
+        let file = format!("{word}/migrate.md");
+        let text = format!("---\nname: migrate\ndescription: Migrates\n---\nThe {word} way.\n");
+        it.publish_with(
+            version,
+            &[("src/lib.rs", ""), ("SYMPOSIUM.toml", &manifest), (&file, &text)],
+        );
+        it.upgrade();
+    };
+    let said = || it.read(".claude/agents/migrate.md");
+    publish("0.3.1", "old");
+    it.ok(&["sync"]);
+    assert!(said().contains("The old way."), "{}", said());
+    publish("0.3.2", "new");
+    it.ok(&["sync"]);
+    assert!(said().contains("The old way."), "{}", said());
+    it.ok(&["update", "--yes"]);
+    assert!(said().contains("The new way."), "{}", said());
+}
+
 // ---- the lock file
 
 #[test]
