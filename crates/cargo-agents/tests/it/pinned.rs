@@ -44,6 +44,11 @@ fn programs_of_commands_are_recorded_once_they_are_installed() {
     assert!(cloned.contains("hash = \"blake3-128:"), "{cloned}");
     assert!(tool.contains("crate = \"tool\"\nversion = \"1.0.0\"\n"), "{tool}");
     assert!(!tool.contains("hash"), "what is built differs from machine to machine: {tool}");
+    let audit = it.json(&["audit"]);
+    let rows = audit["active"].as_array().unwrap().iter();
+    let rows: Vec<_> = rows.filter(|row| row["kind"] == "installation").collect();
+    assert_eq!(rows.len(), 2, "{audit}");
+    assert!(cloned.contains(rows[0]["hash"].as_str().unwrap()), "{audit}");
     // Another machine, another time: the tree is what was fetched, not what was built in it.
     std::fs::remove_dir_all(it.world.home().join("cache/installations")).unwrap();
     it.ok(&["sync", "--locked"]);
