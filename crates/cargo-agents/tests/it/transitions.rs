@@ -160,6 +160,34 @@ fn is_executable(_: &Utf8Path) -> bool {
     true
 }
 
+#[test]
+fn a_crate_changes_its_version_and_its_skill_with_it() {
+    let synced = Synced::new();
+    let manifest = "name = \"sql\"\ncrates = [\"tiny-sql\"]\n[[skills]]\nsource = \"crate\"\n";
+    synced.world.plugin("sql", manifest);
+    let sample = &synced.world.sample;
+    let skill = |version: &str| {
+        format!("---\nname: tiny-sql\ndescription: Use for queries\n---\nThis is {version}.\n")
+    };
+    for version in ["0.3.1", "0.3.2"] {
+        let files = [("src/lib.rs", ""), ("skills/tiny-sql/SKILL.md", &skill(version))];
+        sample.vendor().krate("tiny-sql", version, "", &files);
+    }
+    synced.ok(&["sync"]);
+    let earlier = synced.read("Cargo.lock");
+    sample.cargo(&["update", "-p", "tiny-sql"]);
+    let later = synced.read("Cargo.lock");
+    for (version, lock) in [("0.3.2", &later), ("0.3.1", &earlier)] {
+        sample.write("Cargo.lock", lock);
+        synced.ok(&["sync"]);
+        for dir in [".claude/skills", ".agents/skills"] {
+            assert_eq!(synced.read(&format!("{dir}/tiny-sql/SKILL.md")), skill(version));
+            assert_eq!(synced.names(dir), ["serde-derive", "tiny-sql"]);
+        }
+        synced.settled();
+    }
+}
+
 // What no longer applies, in every way in which that can happen.
 
 #[test]
