@@ -345,7 +345,7 @@ fn validate_of_a_registry_checks_all_of_it_and_compares() {
     2 | nope = 1
       | ^^^^
       |
-      = hint: allowed here: `agents`, `crates`, `defaults`, `depends-on`, `hooks`, `installations`, `mcp_servers`, `name`, `plugins`, `predicate`, `predicates`, `skills` and `subcommand`
+      = hint: allowed here: `agents`, `crates`, `defaults`, `depends-on`, `hooks`, `installations`, `mcp_servers`, `name`, `plugins`, `predicate`, `predicates`, `sandbox`, `skills` and `subcommand`
     ok     plugin  [scratch]/agents-home/plugins/one/SYMPOSIUM.toml
     warning: the subcommand `same` is also defined in [scratch]/agents-home/plugins/two/SYMPOSIUM.toml
      --> [scratch]/agents-home/plugins/one/SYMPOSIUM.toml
