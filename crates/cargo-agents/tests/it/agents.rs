@@ -1,28 +1,13 @@
 //! `cargo agents agent …` and `cargo agents command …`
 
 use agents_testkit::scratch;
-use camino::Utf8PathBuf;
 use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::world::{Run, World};
 
-/// The user's home, which is not that of whoever runs the tests.
-fn user_home(world: &World) -> Utf8PathBuf {
-    world.sample.scratch().path("user")
-}
-
-fn run(world: &World, args: &[&str]) -> Run {
-    let mut command = world.command(args);
-    command.env("HOME", user_home(world));
-    for variable in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"] {
-        command.env_remove(variable);
-    }
-    Run::from(command.output().unwrap())
-}
-
 fn shown(world: &World, args: &[&str]) -> String {
-    let Run { stdout, stderr, code } = run(world, args);
+    let Run { stdout, stderr, code } = world.agents(args);
     let mut text = match code {
         Some(0) => String::new(),
         code => format!("exit {}\n", code.unwrap()),
@@ -37,7 +22,7 @@ fn shown(world: &World, args: &[&str]) -> String {
 fn json(world: &World, args: &[&str]) -> Value {
     let mut all = vec!["--json"];
     all.extend(args);
-    let run = run(world, &all);
+    let run = world.agents(&all);
     serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"))
 }
 
@@ -181,9 +166,9 @@ fn a_named_file_comes_first_and_must_be_right() {
     let listed = shown(&world, &["agent", "list", "--agents", file.as_str()]);
     assert!(listed.starts_with("reviewer         command line          Named\n"), "{listed}");
     scratch::write(&file, "nothing");
-    let refused = run(&world, &["agent", "list", "--agents", file.as_str()]);
+    let refused = world.agents(&["agent", "list", "--agents", file.as_str()]);
     assert_eq!(refused.code, Some(2));
-    let gone = run(&world, &["agent", "list", "--agents", "gone.md"]);
+    let gone = world.agents(&["agent", "list", "--agents", "gone.md"]);
     assert!(gone.stderr.contains("--agents path does not exist"), "{gone:?}");
 }
 
@@ -194,7 +179,7 @@ fn validate_checks_a_file_or_a_directory() {
     scratch::write(&world.sample.scratch().path("check/sub/odd.md"), odd);
     agent(&world, "check/fine.md", "fine", "d");
     let dir = world.sample.scratch().path("check");
-    assert_eq!(run(&world, &["agent", "validate", dir.as_str()]).code, Some(0));
+    assert_eq!(world.agents(&["agent", "validate", dir.as_str()]).code, Some(0));
     assert_snapshot!(shown(&world, &["agent", "validate", "--strict", dir.as_str()]), @r"
     exit 1
     ok     [scratch]/check/fine.md
@@ -206,7 +191,7 @@ fn validate_checks_a_file_or_a_directory() {
       |         ^^^
     2 checked, 1 wrong
     ");
-    let nothing = run(&world, &["agent", "validate", "/nowhere"]);
+    let nothing = world.agents(&["agent", "validate", "/nowhere"]);
     assert_eq!(nothing.code, Some(2), "{nothing:?}");
 }
 
@@ -217,7 +202,7 @@ fn unpack_writes_files_that_then_win_and_keeps_what_is_there() {
     written   [scratch]/user/.agents/agents/explore.md
     written   [scratch]/user/.agents/agents/plan.md
     ");
-    scratch::write(&user_home(&world).join(".agents/agents/plan.md"), "changed");
+    scratch::write(&world.user().join(".agents/agents/plan.md"), "changed");
     assert_snapshot!(shown(&world, &["agent", "unpack", "explore", "plan"]), @r"
     same      [scratch]/user/.agents/agents/explore.md
     kept      [scratch]/user/.agents/agents/plan.md
@@ -230,9 +215,9 @@ fn unpack_writes_files_that_then_win_and_keeps_what_is_there() {
     assert!(listed.starts_with("explore          user     Finds its way"), "{listed}");
     let in_project = shown(&world, &["agent", "unpack", "task", "--project"]);
     assert_eq!(in_project, "written   [scratch]/tree/ws/.agents/agents/task.md\n");
-    let both = run(&world, &["agent", "unpack", "--project", "--dir", "x"]);
+    let both = world.agents(&["agent", "unpack", "--project", "--dir", "x"]);
     assert_eq!(both.code, Some(2));
-    let unknown = run(&world, &["agent", "unpack", "expl"]);
+    let unknown = world.agents(&["agent", "unpack", "expl"]);
     assert!(unknown.stderr.contains("did you mean `explore`?"), "{unknown:?}");
 }
 

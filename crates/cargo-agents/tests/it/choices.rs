@@ -61,18 +61,13 @@ impl Desk {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = self.world.command(args);
-        std::fs::create_dir_all(self.user()).unwrap();
-        command.env("HOME", self.user()).env("TERM", "xterm-256color");
         // Nothing here is about newer versions of the program.
         command.env("CARGO_NET_OFFLINE", "true");
-        for variable in ["CI", "NO_COLOR", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR"] {
-            command.env_remove(variable);
-        }
         command
     }
 
     fn user(&self) -> Utf8PathBuf {
-        self.world.sample.scratch().path("user")
+        self.world.user()
     }
 
     fn run(&self, args: &[&str]) -> Run {

@@ -96,12 +96,8 @@ impl Clinic {
     fn command(&self, args: &[&str]) -> Command {
         let scratch = self.synced.world.sample.scratch();
         let mut command = self.synced.world.command(args);
-        std::fs::create_dir_all(self.user()).unwrap();
-        command.env("HOME", self.user()).env("CARGO_AGENTS_CARGO", cargo_program());
+        command.env("CARGO_AGENTS_CARGO", cargo_program());
         command.env("PATH", format!("{}:/usr/bin:/bin", scratch.path("programs")));
-        for variable in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "COPILOT_HOME"] {
-            command.env_remove(variable);
-        }
         command
     }
 

@@ -42,7 +42,7 @@ pub(crate) fn call_in(
 ) -> Run {
     let mut command = world.command_in(dir, &["hook", host, event]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.env_remove("COPILOT_CLI").envs(env.iter().copied());
+    command.envs(env.iter().copied());
     let mut child = command.spawn().unwrap();
     // A child that does not want to read everything is no failure of the test.
     let _ = child.stdin.take().unwrap().write_all(input);

@@ -53,13 +53,7 @@ impl Desk {
     fn command(&self, args: &[&str]) -> Command {
         let scratch = self.world.sample.scratch();
         let mut command = self.world.command(args);
-        std::fs::create_dir_all(scratch.path("user")).unwrap();
-        command.env("HOME", scratch.path("user"));
         command.env("PATH", format!("{}:/usr/bin:/bin", scratch.path("programs")));
-        command.env("TERM", "xterm-256color");
-        for variable in ["CI", "NO_COLOR", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR"] {
-            command.env_remove(variable);
-        }
         command
     }
 

@@ -40,7 +40,7 @@ impl Synced {
     }
 
     pub(crate) fn user(&self) -> Utf8PathBuf {
-        self.world.sample.scratch().path("user")
+        self.world.user()
     }
 
     pub(crate) fn root(&self) -> Utf8PathBuf {
@@ -59,11 +59,6 @@ impl Synced {
         variables: &[(&str, &Utf8Path)],
     ) -> Run {
         let mut command = self.world.command_in(dir, args);
-        std::fs::create_dir_all(self.user()).unwrap();
-        command.env("HOME", self.user());
-        for variable in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "COPILOT_HOME"] {
-            command.env_remove(variable);
-        }
         command.envs(variables.iter().copied());
         Run::from(command.output().unwrap())
     }
@@ -304,11 +299,9 @@ fn an_unknown_host_in_the_configuration_is_a_finding_and_not_the_end() {
 #[test]
 fn syncs_at_once_serialise_and_all_succeed() {
     let synced = Synced::new();
-    std::fs::create_dir_all(synced.user()).unwrap();
     let running: Vec<_> = (0..4)
         .map(|_| {
             let mut command = synced.world.command(&["sync"]);
-            command.env("HOME", synced.user());
             command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
             command.spawn().unwrap()
         })

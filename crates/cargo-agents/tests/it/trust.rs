@@ -54,13 +54,8 @@ impl Trusting {
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> std::process::Command {
-        let user = self.world.sample.scratch().path("user");
-        std::fs::create_dir_all(&user).unwrap();
         let mut command = self.world.command(args);
-        command.env("HOME", user).env("USER", "ada").env("GIT_CONFIG_GLOBAL", "/dev/null");
-        for variable in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "COPILOT_HOME"] {
-            command.env_remove(variable);
-        }
+        command.env("USER", "ada").env("GIT_CONFIG_GLOBAL", "/dev/null");
         command
     }
 

@@ -43,13 +43,7 @@ impl Machine {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = self.world.command(args);
-        let user = self.world.sample.scratch().path("user");
-        std::fs::create_dir_all(&user).unwrap();
-        command.env("HOME", user).env("TERM", "xterm-256color");
         command.env("CARGO_AGENTS_CARGO", &self.cargo);
-        for variable in ["CI", "NO_COLOR", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR"] {
-            command.env_remove(variable);
-        }
         command
     }
 

@@ -10,6 +10,23 @@ pub(crate) struct World {
     pub(crate) sample: Sample,
 }
 
+/// What may be set where the tests run and would change what the program does.
+const OF_WHOEVER_TESTS: [&str; 13] = [
+    "CARGO_AGENTS_CARGO",
+    "CARGO_NET_OFFLINE",
+    "CARGO_TARGET_DIR",
+    "CI",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "COPILOT_CLI",
+    "COPILOT_HOME",
+    "NO_COLOR",
+    "SYMPOSIUM_CARGO",
+    "SYMPOSIUM_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+];
+
 /// What a run of the program gave.
 #[derive(Debug)]
 pub(crate) struct Run {
@@ -65,16 +82,18 @@ impl World {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-agents"));
         command.args(args).current_dir(dir).stdin(Stdio::null());
         command.env("CARGO_AGENTS_HOME", self.home()).env("CARGO_HOME", self.sample.home());
-        for variable in [
-            "CARGO_AGENTS_CARGO",
-            "SYMPOSIUM_CARGO",
-            "SYMPOSIUM_HOME",
-            "CARGO_NET_OFFLINE",
-            "CARGO_TARGET_DIR",
-        ] {
+        command.env("HOME", self.user()).env("TERM", "xterm-256color");
+        for variable in OF_WHOEVER_TESTS {
             command.env_remove(variable);
         }
         command
+    }
+
+    /// The user's home, which is not that of whoever runs the tests.
+    pub(crate) fn user(&self) -> Utf8PathBuf {
+        let user = self.sample.scratch().path("user");
+        std::fs::create_dir_all(&user).unwrap();
+        user
     }
 
     pub(crate) fn agents(&self, args: &[&str]) -> Run {
