@@ -153,6 +153,9 @@ pub(crate) enum Command {
         /// Also what was edited after we wrote it
         #[arg(long)]
         overwrite: bool,
+        /// Only say what would be taken back
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Find out what is wrong on this machine, and what to do about it
     Doctor {

@@ -135,8 +135,9 @@ fn obey(
         }
         Some(Command::Search { query }) => commands::search::run(settings, output, &query),
         Some(Command::SelfUpdate) => commands::self_update::run(settings, output),
-        Some(Command::Uninstall { overwrite }) => {
-            commands::sync_hosts::remove_all(settings, output, edited(overwrite))
+        Some(Command::Uninstall { overwrite, dry_run }) => {
+            let mode = if dry_run { Mode::DryRun } else { Mode::Apply };
+            commands::sync_hosts::remove_all(settings, output, edited(overwrite), mode)
         }
         Some(Command::Doctor { fix }) => {
             let treatment = if fix { Treatment::Fix } else { Treatment::Report };

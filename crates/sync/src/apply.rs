@@ -187,20 +187,41 @@ pub fn uninstall(
     progress: &Progress,
 ) -> Result<Vec<Applied>, ApplyError> {
     let _lock = Lock::acquire(&places.lock, PATIENCE, progress)?;
-    let nothing = Desired::default();
     let mut ledger = recovered(places)?;
-    let workspaces: BTreeSet<Utf8PathBuf> =
-        ledger.entries.iter().flat_map(|entry| entry.workspaces.iter().cloned()).collect();
     let mut done = Vec::new();
-    for workspace in &workspaces {
-        let facts = Facts::look(&nothing, &ledger, workspace);
-        let mut plan = Plan::new(&nothing, &facts, &ledger, workspace, edited);
-        originals::restore(&mut plan, &ledger, &places.backups);
+    for workspace in workspaces(&ledger) {
+        let plan = plan_removal(places, &ledger, &workspace, edited);
         let applied = carry_out(places, plan, &ledger)?;
         ledger = applied.plan.owned.clone();
         done.push(applied);
     }
     Ok(done)
+}
+
+/// What [`uninstall`] would take back, workspace by workspace, without doing anything.
+pub fn preview_uninstall(places: &Places, edited: Edited) -> Result<Vec<Plan>, LedgerError> {
+    let mut ledger = Ledger::load(&places.ledger)?;
+    ledger.resolve(came_true);
+    let mut plans = Vec::new();
+    for workspace in workspaces(&ledger) {
+        let plan = plan_removal(places, &ledger, &workspace, edited);
+        ledger = plan.owned.clone();
+        plans.push(plan);
+    }
+    Ok(plans)
+}
+
+/// The workspaces for which something is ours.
+fn workspaces(ledger: &Ledger) -> BTreeSet<Utf8PathBuf> {
+    ledger.entries.iter().flat_map(|entry| entry.workspaces.iter().cloned()).collect()
+}
+
+fn plan_removal(places: &Places, ledger: &Ledger, workspace: &Utf8Path, edited: Edited) -> Plan {
+    let nothing = Desired::default();
+    let facts = Facts::look(&nothing, ledger, workspace);
+    let mut plan = Plan::new(&nothing, &facts, ledger, workspace, edited);
+    originals::restore(&mut plan, ledger, &places.backups);
+    plan
 }
 
 /// The ledger; if the last writer was killed, after what it left half-built is gone and what it finished is recorded.

@@ -53,7 +53,8 @@ pub mod plan;
 mod slots;
 
 pub use apply::{
-    Applied, ApplyError, Places, preview, recover, sync, sync_if_free, unfinished_skills, uninstall,
+    Applied, ApplyError, Places, preview, preview_uninstall, recover, sync, sync_if_free,
+    unfinished_skills, uninstall,
 };
 pub use desired::{Desired, DesiredFile, DesiredPart, DesiredSkill, SkillFiles};
 pub use facts::Facts;

@@ -5,8 +5,10 @@ use std::process::ExitCode;
 use agents_plugin::{
     active::{Cause, Reason, State},
     explain::{Contribution, Explanation},
+    plugin::Plugin,
     predicate::Step,
     probes::Acquire,
+    skills::{Fetch, Skill, SkillName, Skills, Skipped, Why},
 };
 use serde::Serialize;
 
@@ -37,6 +39,18 @@ struct ExplanationView {
     because: String,
     conditions: Vec<StepView>,
     contributions: Vec<ContributionView>,
+    /// The skills that it brings here
+    skills: Vec<String>,
+    /// What brings no skill here
+    skipped: Vec<SkippedView>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SkippedView {
+    /// A crate, a skill or a group of skills, in words
+    what: String,
+    because: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -67,12 +81,14 @@ pub(crate) fn run(settings: &Settings, output: &Output, name: &str) -> Result<Ex
         if all.is_empty() {
             return Err(not_found(here, name));
         }
+        let skills = here.registries.skills(&here.set, workspace, &settings.cwd, Fetch::Never);
         if output.is_json() {
-            let plugins = all.iter().map(view).collect();
+            let plugins = all.iter().map(|it| view(it, &skills)).collect();
             output.document(&ExplainDocument { plugins })?;
         } else {
             for explanation in &all {
                 render(explanation, output)?;
+                render_skills(explanation, &skills, output)?;
             }
             output.findings(&here.findings);
         }
@@ -97,6 +113,34 @@ fn render(explanation: &Explanation<'_>, output: &Output) -> Result<(), Failure>
         }
     }
     Ok(())
+}
+
+/// What became of its groups of skills.
+fn render_skills(
+    explanation: &Explanation<'_>,
+    skills: &Skills,
+    output: &Output,
+) -> Result<(), Failure> {
+    for name in brought(explanation.plugin, skills) {
+        output.line(format!("    brings the skill {name}"))?;
+    }
+    for it in skipped(explanation.plugin, skills) {
+        output.line(format!("    brings nothing: {}: {}", it.what, it.why))?;
+    }
+    Ok(())
+}
+
+fn brought<'s>(plugin: &Plugin, skills: &'s Skills) -> impl Iterator<Item = &'s SkillName> {
+    let (name, origin) = (plugin.name.clone(), plugin.origin.clone());
+    let is_its =
+        move |skill: &&Skill| skill.plugins().any(|it| (&it.name, &it.origin) == (&name, &origin));
+    skills.skills.iter().filter(is_its).map(|skill| &skill.name)
+}
+
+/// Groups whose conditions do not hold are explained condition by condition.
+fn skipped<'s>(plugin: &Plugin, skills: &'s Skills) -> impl Iterator<Item = &'s Skipped> {
+    let name = plugin.name.clone();
+    skills.skipped.iter().filter(move |it| it.plugin == name && it.why != Why::GroupGate)
 }
 
 fn render_steps(steps: &[Step], indent: usize, output: &Output) -> Result<(), Failure> {
@@ -154,7 +198,7 @@ pub(super) fn state_in_words(state: &State) -> String {
     }
 }
 
-fn view(explanation: &Explanation<'_>) -> ExplanationView {
+fn view(explanation: &Explanation<'_>, skills: &Skills) -> ExplanationView {
     let plugin = explanation.plugin;
     ExplanationView {
         name: plugin.name.to_string(),
@@ -172,6 +216,10 @@ fn view(explanation: &Explanation<'_>) -> ExplanationView {
                 active: contribution.active,
                 conditions: contribution.steps.iter().map(step_view).collect(),
             })
+            .collect(),
+        skills: brought(plugin, skills).map(ToString::to_string).collect(),
+        skipped: skipped(plugin, skills)
+            .map(|it| SkippedView { what: it.what.clone(), because: it.why.to_string() })
             .collect(),
     }
 }

@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use agents_host::Host;
 use agents_plugin::{hooks::ActiveHook, probes::Acquire};
-use agents_sync::{Action, Change, Edited, Note, Places, Plan, preview, sync, uninstall};
+use agents_sync::{
+    Action, Change, Edited, Note, Places, Plan, preview, preview_uninstall, sync, uninstall,
+};
 use agents_system::{
     explain::{ErrorKind, Explain as _},
     finding::{Finding, Severity},
@@ -177,20 +179,27 @@ pub(crate) fn remove_all(
     settings: &Settings,
     output: &Output,
     edited: Edited,
+    mode: Mode,
 ) -> Result<ExitCode, Failure> {
     let places = Places::below(&settings.dirs.state);
-    let applied = uninstall(&places, edited, &settings.progress)?;
-    let (mut failed, mut changes, mut findings) = (false, Vec::new(), Vec::new());
-    for done in applied {
-        failed |= !done.failed.is_empty();
-        findings.extend(done.failed);
-        findings.extend(done.plan.findings);
-        changes.extend(done.plan.changes);
+    let (mut failed, mut plans) = (Vec::new(), Vec::new());
+    if mode == Mode::Apply {
+        for done in uninstall(&places, edited, &settings.progress)? {
+            failed.extend(done.failed);
+            plans.push(done.plan);
+        }
+    } else {
+        plans = preview_uninstall(&places, edited)?;
     }
-    let plan = Plan { changes, ..Plan::default() };
+    let code = if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let (mut plan, mut findings) = (Plan::default(), failed);
+    for of_workspace in plans {
+        findings.extend(of_workspace.findings);
+        plan.changes.extend(of_workspace.changes);
+    }
     let brought = Brought { plan, findings, agreements: Vec::new(), settled: None };
-    report(&brought, Mode::Apply, None, output)?;
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    report(&brought, mode, None, output)?;
+    Ok(code)
 }
 
 /// Has the programs of hooks ready: nothing is installed while a host waits for an answer.
@@ -271,7 +280,7 @@ fn report(
     };
     let (from, name) = (width(|it| &it.from), width(|it| &it.name));
     for it in &rows {
-        let hosts = if it.hosts.is_empty() { it.place.clone() } else { it.hosts.join(", ") };
+        let hosts = if it.hosts.is_empty() { taken_from(it, &views) } else { it.hosts.join(", ") };
         let lines = match (it.lines, mode) {
             (None, _) => String::new(),
             (Some(lines), Mode::Apply) => format!("  {} changed", counted(lines)),
@@ -291,7 +300,8 @@ fn report(
             (" Nothing was written.", "Nothing would change")
         }
     };
-    output.line(match rows.len() {
+    // Rows are for reading; what is as it should be is counted by things, and so is what is not.
+    output.line(match views.len() {
         0 => format!("{nothing}, {} unchanged.", plan.unchanged),
         1 => format!("1 change, {} unchanged.{done}", plan.unchanged),
         count => format!("{count} changes, {} unchanged.{done}", plan.unchanged),
@@ -338,6 +348,17 @@ fn joined(views: &[ChangeView]) -> Vec<ChangeView> {
         row.hosts.dedup();
     }
     rows
+}
+
+/// Where something is, of which no host is known any more.
+fn taken_from(row: &ChangeView, all: &[ChangeView]) -> String {
+    let is_same = |it: &&ChangeView| (it.kind, &it.from) == (row.kind, &row.from);
+    let is_named = |it: &&ChangeView| it.name == row.name || it.kind == What::Hook.word();
+    let mut places: Vec<&str> =
+        all.iter().filter(is_same).filter(is_named).map(|it| it.place.as_str()).collect();
+    places.sort_unstable();
+    places.dedup();
+    places.join(", ")
 }
 
 fn view(change: &Change) -> Vec<ChangeView> {

@@ -240,7 +240,17 @@ fn explain_as_json() {
     let plugin = &explained["plugins"][0];
     assert_eq!(
         keys(plugin),
-        ["name", "origin", "file", "active", "because", "conditions", "contributions"]
+        [
+            "name",
+            "origin",
+            "file",
+            "active",
+            "because",
+            "conditions",
+            "contributions",
+            "skills",
+            "skipped"
+        ]
     );
     assert_eq!(keys(&plugin["conditions"][0]), ["condition", "holds", "because", "depth"]);
     let contributions = plugin["contributions"].as_array().unwrap();

@@ -173,6 +173,37 @@ fn a_host_that_is_removed_loses_what_it_had_and_the_other_keeps_it() {
 }
 
 #[test]
+fn uninstall_says_beforehand_what_it_would_take_back_and_from_where() {
+    let synced = Synced::new();
+    synced.ok(&["sync"]);
+    let told = synced.ok(&["uninstall", "--dry-run"]);
+    let root = synced.root();
+    for place in [".claude/skills/serde-derive", ".agents/skills/serde-derive", ".mcp.json"] {
+        assert!(root.join(place).exists(), "{place}");
+        assert!(told.contains(root.join(place).as_str()), "{place} is not in {told}");
+    }
+    assert!(told.ends_with("Nothing was written.\n"), "{told}");
+    // Changes and what is unchanged are counted alike.
+    let there = told.lines().last().unwrap().split_once(" changes, 0").unwrap().0.to_owned();
+    assert_eq!(synced.ok(&["sync"]), format!("Nothing to do, {there} unchanged.\n"));
+}
+
+#[test]
+fn explain_tells_which_skills_come_and_which_crates_have_none() {
+    let synced = Synced::new();
+    let crates = "name = \"of-crates\"\ncrates = [\"tiny-sql\"]\n[[skills]]\nsource = \"crate\"\n";
+    synced.world.plugin("of-crates", crates);
+    synced.ok(&["sync"]);
+    let told = synced.ok(&["plugin", "explain", "of-crates"]);
+    assert!(
+        told.contains("brings nothing: crate tiny-sql 0.3.1: there are no skills in it"),
+        "{told}"
+    );
+    let told = synced.ok(&["plugin", "explain", "serde-tools"]);
+    assert!(told.ends_with("brings the skill serde-derive\n"), "{told}");
+}
+
+#[test]
 fn uninstall_leaves_everything_byte_for_byte_as_it_was() {
     let synced = Synced::new();
     let settings = "{\n  // my servers, do not touch\n  \"mcpServers\": {\n    \"mine\": { \"command\": \"x\" }, // keep\n  },\n}\n";

@@ -107,6 +107,9 @@ fn drift(plan: &Plan, known: &[Problem]) -> Option<Problem> {
         }
     }
     let first = places.first()?;
+    // Several hosts get the same.
+    let mut seen = BTreeSet::new();
+    named.retain(|it| seen.insert(it.clone()));
     let shown = named.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     let rest = match named.len().saturating_sub(NAMED) {
         0 => String::new(),
