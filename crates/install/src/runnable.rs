@@ -9,6 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::{
     entry::{By, Origin, Target},
     recipe::InstallationName,
+    slot::Slot,
 };
 
 /// What to run, with everything that it needs around it.
@@ -62,6 +63,8 @@ pub(crate) struct Acquired {
     pub(crate) version: Option<String>,
     pub(crate) commit: Option<String>,
     pub(crate) tree: Option<String>,
+    /// Where it is kept, if something newer may take its place.
+    pub(crate) slot: Option<Slot>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) tells: Tells,
 }

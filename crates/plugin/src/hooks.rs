@@ -3,7 +3,7 @@
 
 pub mod index;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use agents_install::{InstallError, Installations, Installer, Runnable, git::GitAddress};
 use agents_system::{
@@ -78,6 +78,19 @@ impl ActiveHook {
     /// How to run it, after acquiring what is missing.
     pub fn acquire(&self, installer: &Installer<'_>) -> Result<Runnable, InstallError> {
         installer.resolve(&self.own_installations(), &self.hook.command, &self.dir)
+    }
+
+    /// Brings what is installed of it up to date; see [`Installer::refresh`].
+    pub fn refresh(&self, installer: &Installer<'_>, rest: Duration) -> Result<(), InstallError> {
+        installer.refresh(&self.own_installations(), &self.hook.command, &self.dir, rest)
+    }
+
+    /// Whether a [`refresh`](Self::refresh) with a network would look for something newer: no child process.
+    #[must_use]
+    pub fn is_refresh_due(&self, installer: &Installer<'_>, rest: Duration) -> bool {
+        let (all, command) = (self.own_installations(), &self.hook.command);
+        // What cannot be told is not looked after.
+        installer.is_refresh_due(&all, command, &self.dir, rest).unwrap_or(false)
     }
 
     /// Asks the configuration again whether its program is confined.

@@ -30,6 +30,7 @@ mod init;
 mod installing;
 mod pinned;
 mod plugin_commands;
+mod prewarm;
 mod quiet;
 mod registries;
 #[cfg(target_os = "linux")]

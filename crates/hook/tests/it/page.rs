@@ -101,6 +101,11 @@ at a prompt or after a tool when what the workspace is made of has changed. Noth
 for, and where a host's sandbox forbids writing nothing happens and nothing is said. What is new is named to the model
 in one line of the same answer, which waits for it three seconds at most.
 
+When a session begins, the installed programs of the hooks here are also brought up to date, by a process of its own that the host does not
+wait for: once a day for each, if `auto-sync` is on and the network is not off (`CARGO_NET_OFFLINE`). Nothing is installed that
+was not there, a `version` in the manifest stays, your own programs (`global`) are not touched, and the next `sync` records the
+new version in [`agents.lock`](trust.md). Whatever goes wrong, what is installed stays.
+
 ## The sandbox
 
 A hook runs with your rights. With `[sandbox] plugins = ["name"]` (or `"*"`) in [`config.toml`](configuration.md#configtoml) the hooks of these
