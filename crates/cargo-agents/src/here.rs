@@ -35,6 +35,12 @@ pub(crate) struct Here<'a> {
 }
 
 impl Here<'_> {
+    /// What `[sandbox]` says about plugins that are not here.
+    pub(crate) fn unknown_sandboxed(&self) -> Vec<Finding> {
+        let file = Config::file(&self.settings.dirs);
+        self.registries.config.sandboxed.unknown(&self.set, &file)
+    }
+
     /// The outside world, for explaining what was decided.
     pub(crate) fn probes(&self) -> (LiveProbes<'_>, Vec<Finding>) {
         let workspace = self.workspace.as_ref();

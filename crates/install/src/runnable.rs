@@ -32,6 +32,20 @@ pub struct Runnable {
 }
 
 impl Runnable {
+    /// A program that the user has, with these arguments.
+    #[must_use]
+    pub fn of_user<'a>(program: &str, args: impl IntoIterator<Item = &'a str>) -> Self {
+        Self {
+            program: program.into(),
+            args: args.into_iter().map(str::to_owned).collect(),
+            env: Vec::new(),
+            path_front: Vec::new(),
+            version: None,
+            commit: None,
+            findings: Vec::new(),
+        }
+    }
+
     /// The child process to be, with `PATH` and variables set.
     #[must_use]
     pub fn call(&self) -> Call {

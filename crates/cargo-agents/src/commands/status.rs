@@ -148,6 +148,7 @@ pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Fail
         let plan = preview(&places, &wanted.desired, root, Edited::Keep)?;
         let catalog = &here.set.catalog;
         findings.extend(here.findings.iter().chain(&here.set.findings).cloned());
+        findings.extend(here.unknown_sandboxed());
         findings.extend(catalog.findings.iter().cloned());
         findings.extend(catalog.invalid.iter().flat_map(|it| it.findings.iter().cloned()));
         findings.extend(said);
