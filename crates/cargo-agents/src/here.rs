@@ -88,6 +88,14 @@ pub(crate) fn glance<T>(
     })
 }
 
+/// The same as if there were no workspace: what holds whatever it is made of.
+pub(crate) fn glance_without_packages<T>(
+    settings: &Settings,
+    work: impl FnOnce(&Here<'_>) -> T,
+) -> Result<T, Failure> {
+    open(settings, Acquire::Never, |_| Ok((None, None::<()>)), |here, _| Ok(work(here)))
+}
+
 fn open<T, E>(
     settings: &Settings,
     acquire: Acquire,

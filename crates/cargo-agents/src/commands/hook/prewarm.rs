@@ -5,17 +5,13 @@
 
 use std::{ffi::OsString, process::ExitCode, time::Duration};
 
-use agents_plugin::{
-    config::AutoSync,
-    hooks::ActiveHook,
-    predicate::{Surroundings, evaluate::Asker},
-};
+use agents_plugin::{config::AutoSync, hooks::ActiveHook};
 use agents_system::process::Call;
 use agents_workspace::Network;
 
+use super::answer::hooks_here;
 use crate::{
     args::Flags,
-    commands::agreed,
     here::{Here, glance},
     settings::{Settings, network},
 };
@@ -60,10 +56,5 @@ fn hooks(here: &Here<'_>) -> Vec<ActiveHook> {
     if here.registries.config.auto_sync == AutoSync::Off {
         return Vec::new();
     }
-    let (probes, _) = here.probes();
-    let workspace = here.workspace.as_ref();
-    let surroundings = Surroundings { workspace, probes: &probes, asker: Asker::Other };
-    let mut hooks = here.registries.hooks(&here.set, surroundings).hooks;
-    agreed::may_run(here, &mut hooks);
-    hooks
+    hooks_here(here).hooks
 }
