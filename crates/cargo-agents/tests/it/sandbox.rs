@@ -326,3 +326,24 @@ fn status_says_what_is_left_outside() {
     assert!(rights("hook").contains("\"sandboxed\""), "{rows}");
     assert!(rights("mcp").contains("not sandboxed"), "{rows}");
 }
+
+/// A plugin may bring nothing but a program that others ask, whether it applies here or not.
+#[test]
+fn status_names_the_programs_of_predicates() {
+    let Some(place) = Place::new() else { return };
+    let predicate = "[[predicate]]\nname = \"probe\"\ncommand = { executable = \"./try.sh\" }\n";
+    place.world.plugin_script("trial", "try.sh", "exit 0");
+    let standing = |krate: &str| {
+        let manifest = format!("name = \"trial\"\ncrates = [\"{krate}\"]\n{predicate}");
+        place.world.plugin("trial", &manifest);
+        let plugins = place.world.json(&["status"])["plugins"].as_array().unwrap().clone();
+        let trial = plugins.iter().find(|it| it["name"] == "trial").unwrap().clone();
+        (trial["runs_programs"].as_bool().unwrap(), trial["sandboxed"].as_bool().unwrap())
+    };
+    for krate in ["serde", "diesel"] {
+        place.confine("[]");
+        assert_eq!(standing(krate), (true, false), "{krate}");
+        place.confine("\"*\"");
+        assert_eq!(standing(krate), (true, true), "{krate}");
+    }
+}
