@@ -5,6 +5,7 @@ use std::{ffi::OsString, process::ExitCode};
 use agents_install::Update;
 use agents_plugin::{
     active::{Offered, Reason, State, here_for},
+    confine::{ConfineError, Confinement, Owner},
     manifest::{Manner, RESERVED, SubcommandName, parse::parse_manifest},
     predicate::{Gate, Predicate, Surroundings, evaluate::Asker},
     probes::Acquire,
@@ -94,7 +95,23 @@ fn resolve(here: &Here<'_>, offered: &Offered<'_>, output: &Output) -> Result<Ca
         output.findings(&here.findings);
     }
     output.findings(&runnable.findings);
-    Ok(runnable.call())
+    let config = here.registries.config;
+    if Confinement::of(config, &plugin.name, &plugin.origin) == Confinement::None {
+        return Ok(runnable.call());
+    }
+    let root = here.workspace.as_ref().map(|it| it.root.as_path());
+    let owner = Owner::new(plugin, &manifest.sandbox, root);
+    let prepared = owner.confine_typed(&runnable, &here.settings.dirs, &here.settings.cwd);
+    let prepared = prepared.map_err(|error| unconfined(offered, &error))?;
+    output.findings(&prepared.findings);
+    Ok(prepared.call)
+}
+
+/// What should be confined never runs otherwise.
+fn unconfined(offered: &Offered<'_>, error: &ConfineError) -> Failure {
+    let (name, plugin) = (&offered.subcommand.name, &offered.plugin.name);
+    Failure::new(ErrorKind::Refused, format!("`{name}` of `{plugin}` did not run: {error}"))
+        .hint("`[sandbox] plugins` in config.toml says that it is confined")
 }
 
 /// What makes this program do the work of a first-party plugin's command. Such a command applies everywhere and its

@@ -35,6 +35,12 @@ pub(crate) struct Here<'a> {
 }
 
 impl Here<'_> {
+    /// What `[sandbox]` says about plugins that are not here.
+    pub(crate) fn unknown_sandboxed(&self) -> Vec<Finding> {
+        let file = Config::file(&self.settings.dirs);
+        self.registries.config.sandboxed.unknown(&self.set, &file)
+    }
+
     /// The outside world, for explaining what was decided.
     pub(crate) fn probes(&self) -> (LiveProbes<'_>, Vec<Finding>) {
         let workspace = self.workspace.as_ref();
@@ -80,6 +86,14 @@ pub(crate) fn glance<T>(
     open(settings, Acquire::Never, find, |here, why| {
         Ok(if why.is_some() { None } else { Some(work(here)) })
     })
+}
+
+/// The same as if there were no workspace: what holds whatever it is made of.
+pub(crate) fn glance_without_packages<T>(
+    settings: &Settings,
+    work: impl FnOnce(&Here<'_>) -> T,
+) -> Result<T, Failure> {
+    open(settings, Acquire::Never, |_| Ok((None, None::<()>)), |here, _| Ok(work(here)))
 }
 
 fn open<T, E>(

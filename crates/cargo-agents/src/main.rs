@@ -51,6 +51,9 @@ fn main() -> ExitCode {
     if let Some(args) = commands::sandboxed::called(&argv) {
         return commands::sandboxed::become_program(args);
     }
+    if commands::hook::prewarm::called(&argv) {
+        return commands::hook::prewarm::run();
+    }
     start(&argv)
 }
 

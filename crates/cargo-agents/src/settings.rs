@@ -55,7 +55,8 @@ impl Settings {
     }
 }
 
-fn network(flags: &Flags) -> Network {
+/// Whether the user lets us use the network.
+pub(crate) fn network(flags: &Flags) -> Network {
     let by_variable = env::CARGO_NET_OFFLINE.text().is_some_and(|value| value == "true");
     if flags.offline || flags.frozen || by_variable { Network::Offline } else { Network::Allowed }
 }

@@ -1,5 +1,7 @@
 //! Bringing one thing into its slot: look, lock, look again, acquire aside, move into place, finish, sign.
 
+use std::time::Duration;
+
 use agents_system::{
     explain::{ErrorKind, Explain as _},
     finding::Finding,
@@ -84,6 +86,27 @@ pub(crate) fn bring(
         Ok(generation) => Ok(Brought { generation, findings: Vec::new() }),
         Err(error) => keep(before, update, error, &origin.what()),
     }
+}
+
+/// Takes what is newer, if nobody has looked for that within `rest` and nobody is at work there. Something must be there
+/// already. It is written down first that we looked, so that an origin that cannot be reached is left alone as long.
+pub(crate) fn refresh(
+    slot: &Slot,
+    origin: &impl Origin,
+    rest: Duration,
+) -> Result<Option<Generation>, AcquireError> {
+    let is_due = |state: &State| state.current.is_some() && !state.was_checked_within(rest);
+    if !slot.load().is_some_and(|state| is_due(&state)) {
+        return Ok(slot.current());
+    }
+    let Some(locked) = slot.try_lock()? else { return Ok(slot.current()) };
+    let (mut state, tidied) = locked.tidy(&origin.what());
+    if !is_due(&state) {
+        return Ok(state.current);
+    }
+    state.checked = now();
+    locked.store(&state)?;
+    renew(&locked, state, tidied, origin, Update::Check).map(Some)
 }
 
 fn renew(

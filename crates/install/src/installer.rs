@@ -1,13 +1,13 @@
 //! From a name in a manifest to a command line.
 
-use std::{cell::RefCell, collections::BTreeSet};
+use std::{cell::RefCell, collections::BTreeSet, time::Duration};
 
 use agents_system::{finding::Finding, progress::Progress};
-use agents_workspace::Cargo;
+use agents_workspace::{Cargo, Network};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
-    bring::{Brought, Origin, Update, bring},
+    bring::{Brought, Origin, Update, bring, refresh},
     crates::{Crate, CrateOrigin},
     entry::{Base, EntryError, locate},
     error::{AcquireError, InstallError},
@@ -31,11 +31,15 @@ pub struct Installer<'a> {
     refreshed: RefCell<BTreeSet<Utf8PathBuf>>,
 }
 
-/// Whether something may be done about what is missing.
+/// What may be done on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum Effort {
+    /// Whatever is missing is acquired.
     Acquire,
+    /// Nothing: it is only told what is there.
     Tell,
+    /// What is there is brought up to date, if nobody has looked for so long.
+    Refresh(Duration),
 }
 
 /// What an installation is wanted for.
@@ -80,7 +84,7 @@ impl<'a> Installer<'a> {
         plugin_dir: &Utf8Path,
     ) -> Result<Runnable, InstallError> {
         let acquired =
-            self.walk(installations, (name, Role::Command), plugin_dir, Missing::Acquire)?;
+            self.walk(installations, (name, Role::Command), plugin_dir, Effort::Acquire)?;
         runnable(&acquired.unwrap_or_default(), installations, name)
     }
 
@@ -92,8 +96,7 @@ impl<'a> Installer<'a> {
         name: &InstallationName,
         plugin_dir: &Utf8Path,
     ) -> Result<Option<Runnable>, InstallError> {
-        let acquired =
-            self.walk(installations, (name, Role::Command), plugin_dir, Missing::Tell)?;
+        let acquired = self.walk(installations, (name, Role::Command), plugin_dir, Effort::Tell)?;
         acquired.map(|acquired| runnable(&acquired, installations, name)).transpose()
     }
 
@@ -106,7 +109,7 @@ impl<'a> Installer<'a> {
         plugin_dir: &Utf8Path,
     ) -> Result<Option<Installed>, InstallError> {
         let wanted = (name, Role::Requirement);
-        let acquired = self.walk(installations, wanted, plugin_dir, Missing::Tell)?;
+        let acquired = self.walk(installations, wanted, plugin_dir, Effort::Tell)?;
         let last = acquired.and_then(|mut acquired| acquired.pop());
         Ok(last.map(|Acquired { version, commit, tree, .. }| Installed { version, commit, tree }))
     }
@@ -120,8 +123,41 @@ impl<'a> Installer<'a> {
         plugin_dir: &Utf8Path,
     ) -> Result<Vec<Finding>, InstallError> {
         let wanted = (name, Role::Requirement);
-        let acquired = self.walk(installations, wanted, plugin_dir, Missing::Acquire)?;
+        let acquired = self.walk(installations, wanted, plugin_dir, Effort::Acquire)?;
         Ok(acquired.into_iter().flatten().flat_map(|one| one.findings).collect())
+    }
+
+    /// Brings `name` and everything that it requires up to date, if all of it is there and as far as nobody has looked for
+    /// something newer within `rest`. Nothing that is missing is acquired, nobody who is at work on it is waited for, and the
+    /// user's own programs are not touched. Without a network nothing happens.
+    pub fn refresh(
+        &self,
+        installations: &Installations,
+        name: &InstallationName,
+        plugin_dir: &Utf8Path,
+        rest: Duration,
+    ) -> Result<(), InstallError> {
+        let wanted = (name, Role::Requirement);
+        if self.cargo.network() == Network::Offline
+            || self.walk(installations, wanted, plugin_dir, Effort::Tell)?.is_none()
+        {
+            return Ok(());
+        }
+        self.walk(installations, wanted, plugin_dir, Effort::Refresh(rest)).map(|_| ())
+    }
+
+    /// Whether a [`refresh`](Self::refresh) with a network would look for something newer: no child process, no network.
+    pub fn is_refresh_due(
+        &self,
+        installations: &Installations,
+        name: &InstallationName,
+        plugin_dir: &Utf8Path,
+        rest: Duration,
+    ) -> Result<bool, InstallError> {
+        let wanted = (name, Role::Requirement);
+        let all = self.walk(installations, wanted, plugin_dir, Effort::Tell)?;
+        let is_old = |slot: &Slot| slot.load().is_some_and(|it| !it.was_checked_within(rest));
+        Ok(all.into_iter().flatten().filter_map(|one| one.slot).any(|slot| is_old(&slot)))
     }
 
     fn walk(
@@ -129,7 +165,7 @@ impl<'a> Installer<'a> {
         installations: &Installations,
         (name, role): (&InstallationName, Role),
         plugin_dir: &Utf8Path,
-        missing: Missing,
+        effort: Effort,
     ) -> Result<Option<Vec<Acquired>>, InstallError> {
         let mut acquired: Vec<Acquired> = Vec::new();
         for next in order(installations, name)? {
@@ -138,7 +174,7 @@ impl<'a> Installer<'a> {
             };
             let role = if next == name { role } else { Role::Requirement };
             let job = Job { name: next, installation, plugin_dir, role, before: &acquired };
-            match self.one(job, missing)? {
+            match self.one(job, effort)? {
                 Some(one) => acquired.push(one),
                 None => return Ok(None),
             }
@@ -146,7 +182,7 @@ impl<'a> Installer<'a> {
         Ok(Some(acquired))
     }
 
-    fn one(&self, job: Job<'_>, missing: Missing) -> Result<Option<Acquired>, InstallError> {
+    fn one(&self, job: Job<'_>, effort: Effort) -> Result<Option<Acquired>, InstallError> {
         match &job.installation.source {
             Some(Source::Cargo { name, version, git, place }) => {
                 let wanted = Crate {
@@ -159,13 +195,15 @@ impl<'a> Installer<'a> {
                     },
                 };
                 match place {
-                    CargoPlace::Own => self.own_crate(job, wanted, missing),
-                    CargoPlace::Global if missing == Missing::Tell => self.cached_global(job),
-                    CargoPlace::Global => self.global(job, wanted).map(Some),
+                    CargoPlace::Own => self.own_crate(job, wanted, effort),
+                    CargoPlace::Global if effort == Effort::Acquire => {
+                        self.global(job, wanted).map(Some)
+                    }
+                    CargoPlace::Global => self.cached_global(job),
                 }
             }
-            Some(Source::Git { url }) => self.tree(job, url, missing),
-            None => self.plugin_file(job, missing),
+            Some(Source::Git { url }) => self.tree(job, url, effort),
+            None => self.plugin_file(job, effort),
         }
     }
 
@@ -173,7 +211,7 @@ impl<'a> Installer<'a> {
         &self,
         job: Job<'_>,
         wanted: Crate<'_>,
-        missing: Missing,
+        effort: Effort,
     ) -> Result<Option<Acquired>, InstallError> {
         let commands = &job.installation.install_commands;
         let key = (("cargo", wanted.name, wanted.version), wanted.git, commands);
@@ -184,20 +222,22 @@ impl<'a> Installer<'a> {
         };
         let (cargo, progress) = (self.cargo, self.progress);
         let origin = CrateOrigin { wanted, cargo, progress, finish: &finish };
-        let Some(brought) = self.bring(job, &slot, &origin, missing)? else {
+        let Some(brought) = self.bring(job, &slot, &origin, effort)? else {
             return Ok(None);
         };
         let dir = brought.generation.base(&slot);
         let binaries = &brought.generation.binaries;
         let base = Base::Root { dir: &dir, name: wanted.name, binaries };
-        job.found(base, Some(&dir), brought.generation.clone(), brought.findings).map(Some)
+        let found = job.found(base, Some(&dir), brought.generation.clone(), brought.findings)?;
+        let may_change = wanted.git.is_some() || wanted.version.is_none();
+        Ok(Some(Acquired { slot: may_change.then_some(slot), ..found }))
     }
 
     fn tree(
         &self,
         job: Job<'_>,
         url: &str,
-        missing: Missing,
+        effort: Effort,
     ) -> Result<Option<Acquired>, InstallError> {
         let address = GitAddress::parse(url).map_err(|error| job.failed(error.into()))?;
         let parent = self.cache.join(INSTALLATIONS);
@@ -207,25 +247,22 @@ impl<'a> Installer<'a> {
         };
         let (network, progress) = (self.cargo.network(), self.progress);
         let origin = TreeOrigin { address: &address, network, progress, finish: &finish };
-        let Some(brought) = self.bring(job, &slot, &origin, missing)? else {
+        let Some(brought) = self.bring(job, &slot, &origin, effort)? else {
             return Ok(None);
         };
         let dir = brought.generation.base(&slot);
         let base = Base::Tree { dir: &dir };
-        job.found(base, Some(&dir), brought.generation, brought.findings).map(Some)
+        let found = job.found(base, Some(&dir), brought.generation, brought.findings)?;
+        Ok(Some(Acquired { slot: Some(slot), ..found }))
     }
 
-    fn plugin_file(
-        &self,
-        job: Job<'_>,
-        missing: Missing,
-    ) -> Result<Option<Acquired>, InstallError> {
+    fn plugin_file(&self, job: Job<'_>, effort: Effort) -> Result<Option<Acquired>, InstallError> {
         if !job.installation.install_commands.is_empty() {
             let finish =
                 |_: &Utf8Path| self.install_commands(job, job.plugin_dir, job.acquired(None, None));
             let origin = setup::Setup { name: job.name, id: "done", finish: &finish };
             let slot = self.setup_slot(job);
-            if self.bring(job, &slot, &origin, missing)?.is_none() {
+            if self.bring(job, &slot, &origin, effort)?.is_none() {
                 return Ok(None);
             }
         }
@@ -241,14 +278,19 @@ impl<'a> Installer<'a> {
         job: Job<'_>,
         slot: &Slot,
         origin: &impl Origin,
-        missing: Missing,
+        effort: Effort,
     ) -> Result<Option<Brought>, InstallError> {
-        if missing == Missing::Tell {
-            let there = slot.current();
-            return Ok(there.map(|generation| Brought { generation, findings: Vec::new() }));
-        }
-        let brought = bring(slot, origin, self.update_for(slot), self.progress);
-        brought.map(Some).map_err(|error| job.failed(error))
+        let there = match effort {
+            Effort::Acquire => {
+                let brought = bring(slot, origin, self.update_for(slot), self.progress);
+                return brought.map(Some).map_err(|error| job.failed(error));
+            }
+            Effort::Tell => slot.current(),
+            Effort::Refresh(rest) => {
+                refresh(slot, origin, rest).map_err(|error| job.failed(error))?
+            }
+        };
+        Ok(there.map(|generation| Brought { generation, findings: Vec::new() }))
     }
 
     /// What is asked for, once for each slot.
@@ -273,6 +315,7 @@ impl Job<'_> {
             version: None,
             commit: None,
             tree: None,
+            slot: None,
             findings: Vec::new(),
             tells: Tells::Everything,
         }

@@ -1,6 +1,6 @@
 //! What is written down about what was acquired.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agents_system::cache::{Digest, digest};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -17,7 +17,7 @@ pub(crate) struct State {
     layout: u32,
     /// What it is, in words: ``crate `ripgrep` ``.
     pub(crate) what: String,
-    /// When somebody last made sure that there is nothing newer, in seconds since 1970.
+    /// When somebody last looked for something newer, in seconds since 1970.
     pub(crate) checked: u64,
     /// The one that is used.
     pub(crate) current: Option<Generation>,
@@ -122,6 +122,13 @@ impl State {
 
     pub(crate) fn with_id(&self, id: &str) -> Option<Generation> {
         self.generations().find(|generation| generation.id == id).cloned()
+    }
+
+    /// Whether somebody looked for something newer within `rest`. A time that is still to come is no time at which
+    /// anybody has looked.
+    pub(crate) fn was_checked_within(&self, rest: Duration) -> bool {
+        let now = now();
+        self.checked <= now && now - self.checked < rest.as_secs()
     }
 
     /// Makes `generation` the current one and keeps the one that was.

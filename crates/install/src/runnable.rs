@@ -9,6 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::{
     entry::{By, Origin, Target},
     recipe::InstallationName,
+    slot::Slot,
 };
 
 /// What to run, with everything that it needs around it.
@@ -31,6 +32,20 @@ pub struct Runnable {
 }
 
 impl Runnable {
+    /// A program that the user has, with these arguments.
+    #[must_use]
+    pub fn of_user<'a>(program: &str, args: impl IntoIterator<Item = &'a str>) -> Self {
+        Self {
+            program: program.into(),
+            args: args.into_iter().map(str::to_owned).collect(),
+            env: Vec::new(),
+            path_front: Vec::new(),
+            version: None,
+            commit: None,
+            findings: Vec::new(),
+        }
+    }
+
     /// The child process to be, with `PATH` and variables set.
     #[must_use]
     pub fn call(&self) -> Call {
@@ -62,6 +77,8 @@ pub(crate) struct Acquired {
     pub(crate) version: Option<String>,
     pub(crate) commit: Option<String>,
     pub(crate) tree: Option<String>,
+    /// Where it is kept, if something newer may take its place.
+    pub(crate) slot: Option<Slot>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) tells: Tells,
 }

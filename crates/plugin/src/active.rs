@@ -17,7 +17,7 @@ use crate::{
         Matched, Surroundings,
         evaluate::{Asker, union_matched_crates},
     },
-    probes::{Acquire, LiveProbes},
+    probes::{Acquire, LiveProbes, ProbePlace},
 };
 
 mod servers;
@@ -182,19 +182,15 @@ impl Registries<'_> {
         &'c self,
         catalog: &'c Catalog,
         workspace: Option<&'c Workspace>,
-        cwd: &Utf8Path,
+        cwd: &'c Utf8Path,
         acquire: Acquire,
     ) -> (LiveProbes<'c>, Vec<Finding>) {
         let dir = workspace.map_or(cwd, |workspace| &workspace.root);
         let stored = StoredAnswers::new(&self.dirs.cache, dir);
-        LiveProbes::new(
-            self.installer,
-            acquire,
-            dir,
-            self.definers(catalog, workspace.map(|it| it.root.as_path())),
-            stored,
-            &catalog.asked,
-        )
+        let root = workspace.map(|it| it.root.as_path());
+        let definers = self.definers(catalog, root);
+        let place = ProbePlace { dir, workspace: root, acquire };
+        LiveProbes::new(*self, place, definers, stored, &catalog.asked)
     }
 
     /// The plugins whose predicates count, whether they are active or not. What a mere dependency embeds must not
@@ -400,12 +396,8 @@ fn is_target(plugin: &Plugin, chained: &Chained) -> bool {
 
 /// The surroundings as this plugin sees them.
 #[must_use]
-pub fn here_for<'a>(here: Surroundings<'a>, plugin: &Plugin) -> Surroundings<'a> {
-    let asker = match plugin.origin {
-        Origin::Member(_) => Asker::WorkspaceMember,
-        _ => Asker::Other,
-    };
-    Surroundings { asker, ..here }
+pub fn here_for<'a>(here: Surroundings<'a>, plugin: &'a Plugin) -> Surroundings<'a> {
+    Surroundings { asker: Asker::Plugin(plugin), ..here }
 }
 
 impl ActiveSet {

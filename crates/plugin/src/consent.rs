@@ -12,7 +12,8 @@ use crate::{
     catalog::Registries,
     explain::describe,
     manifest::{
-        ContentSource, Hook, McpServer, McpTransport, PluginName, Subcommand, SubcommandName,
+        ContentSource, CustomPredicate, Hook, McpServer, McpTransport, PluginName, Subcommand,
+        SubcommandName,
     },
     plugin::{Asking, Origin, Plugin},
     predicate::{Gate, Surroundings, evaluate::Asker},
@@ -47,7 +48,7 @@ pub struct Piece {
     pub kind: PieceKind,
     /// Its name.
     pub name: String,
-    /// The program that it runs, in words. Nothing confines such a program.
+    /// The program that it runs, in words.
     pub runs: Option<String>,
 }
 
@@ -64,6 +65,8 @@ pub enum PieceKind {
     Command,
     /// A condition that runs a program.
     Condition,
+    /// A program that answers conditions of all plugins.
+    Predicate,
     /// Another plugin.
     Plugin,
 }
@@ -78,6 +81,7 @@ impl PieceKind {
             Self::Server => "mcp-server",
             Self::Command => "command",
             Self::Condition => "condition",
+            Self::Predicate => "predicate",
             Self::Plugin => "plugin",
         }
     }
@@ -91,6 +95,7 @@ impl PieceKind {
             Self::Server => ("MCP server", "MCP servers"),
             Self::Command => ("command", "commands"),
             Self::Condition => ("condition that runs a program", "conditions that run programs"),
+            Self::Predicate => ("predicate", "predicates"),
             Self::Plugin => ("other plugin", "other plugins"),
         };
         format!("{number} {}", if number == 1 { one } else { many })
@@ -218,6 +223,7 @@ impl Registries<'_> {
         pieces.extend(manifest.mcp_servers.iter().map(server_piece));
         pieces.extend(manifest.subcommands.iter().map(|(name, it)| command(name, it, all)));
         pieces.extend(condition_pieces(plugin));
+        pieces.extend(predicate_pieces(plugin));
         pieces.extend(manifest.chained.iter().map(|chained| Piece {
             kind: PieceKind::Plugin,
             name: chained.name.to_string(),
@@ -279,6 +285,21 @@ pub fn condition_pieces(plugin: &Plugin) -> Vec<Piece> {
         }
     }
     found
+}
+
+/// The predicates that a plugin defines. Those of a mere dependency count for nothing.
+#[must_use]
+pub fn predicate_pieces(plugin: &Plugin) -> Vec<Piece> {
+    if plugin.predicates.is_empty() || matches!(plugin.origin, Origin::Crate(..)) {
+        return Vec::new();
+    }
+    let Ok(manifest) = plugin.manifest() else { return Vec::new() };
+    let piece = |it: &CustomPredicate| Piece {
+        kind: PieceKind::Predicate,
+        name: it.name.to_string(),
+        runs: Some(program(&it.command, &manifest.installations)),
+    };
+    manifest.predicates.iter().map(piece).collect()
 }
 
 /// What an installation runs, in words: where it comes from and what in it.

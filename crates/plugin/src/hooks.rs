@@ -3,10 +3,11 @@
 
 pub mod index;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use agents_install::{InstallError, Installations, Installer, Runnable, git::GitAddress};
 use agents_system::{
+    dirs::Dirs,
     finding::{Finding, Place},
     fingerprint::{Fingerprint, Inputs},
 };
@@ -18,6 +19,7 @@ use crate::{
     active::{ActiveSet, Considered, Reason, State, Trust, here_for},
     catalog::{Registries, RegistryState},
     config::{Config, RegistryPlace},
+    confine::{ConfineError, Confinement, Owner, Prepared},
     fetched::FetchedCrates,
     manifest::{Hook, MANIFEST_FILE, Needs, PluginName},
     plugin::{Hooking, Origin, Plugin},
@@ -60,15 +62,6 @@ pub struct ActiveHook {
     pub workspace: Option<Utf8PathBuf>,
 }
 
-/// Whether the program of a hook is confined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Confinement {
-    /// It runs with the user's rights.
-    None,
-    /// It runs in a sandbox or not at all.
-    Sandbox,
-}
-
 impl ActiveHook {
     /// How to run it if everything that it needs is there: no child process, no network. `None` if something is missing.
     pub fn runnable(&self, installer: &Installer<'_>) -> Result<Option<Runnable>, InstallError> {
@@ -80,9 +73,36 @@ impl ActiveHook {
         installer.resolve(&self.own_installations(), &self.hook.command, &self.dir)
     }
 
+    /// The call of its program, confined if it is to be.
+    pub fn call(&self, runnable: &Runnable, dirs: &Dirs) -> Result<Prepared, ConfineError> {
+        let owner = Owner {
+            name: &self.plugin,
+            dir: &self.dir,
+            needs: &self.needs,
+            workspace: self.workspace.as_deref(),
+        };
+        match self.confinement {
+            Confinement::None => Ok(Prepared::free(runnable)),
+            Confinement::Sandbox => owner.confine(runnable, dirs),
+        }
+    }
+
+    /// Brings what is installed of it up to date; see [`Installer::refresh`].
+    pub fn refresh(&self, installer: &Installer<'_>, rest: Duration) -> Result<(), InstallError> {
+        installer.refresh(&self.own_installations(), &self.hook.command, &self.dir, rest)
+    }
+
+    /// Whether a [`refresh`](Self::refresh) with a network would look for something newer: no child process.
+    #[must_use]
+    pub fn is_refresh_due(&self, installer: &Installer<'_>, rest: Duration) -> bool {
+        let (all, command) = (self.own_installations(), &self.hook.command);
+        // What cannot be told is not looked after.
+        installer.is_refresh_due(&all, command, &self.dir, rest).unwrap_or(false)
+    }
+
     /// Asks the configuration again whether its program is confined.
     pub fn confine_by(&mut self, config: &Config) {
-        self.confinement = confinement(config, &self.plugin, &self.origin);
+        self.confinement = Confinement::of(config, &self.plugin, &self.origin);
     }
 
     /// The plugin's installations, with what the hook itself says about its command.
@@ -99,10 +119,6 @@ impl ActiveHook {
         }
         all
     }
-}
-
-fn confinement(config: &Config, name: &PluginName, origin: &Origin) -> Confinement {
-    if config.sandboxed.includes(name, origin) { Confinement::Sandbox } else { Confinement::None }
 }
 
 /// Whether something holds as long as nothing on disk changes.
@@ -137,7 +153,7 @@ impl Registries<'_> {
             }
             let Ok(manifest) = plugin.manifest() else { continue };
             let here = here_for(here, plugin);
-            let confinement = confinement(self.config, &plugin.name, &plugin.origin);
+            let confinement = Confinement::of(self.config, &plugin.name, &plugin.origin);
             let workspace = here.workspace.map(|it| it.root.clone());
             for hook in manifest.hooks {
                 let decided = hook.gate.is_decided_by_packages();

@@ -15,6 +15,7 @@
 //! | [`probes`], [`answers`] | the outside world as predicates see it |
 //! | [`active`], [`explain`] | decisions and their reasons |
 //! | [`consent`] | what waits for the user's word, and what it would bring |
+//! | [`confine`] | the sandbox around the programs of a plugin |
 //! | [`skills`] | the skills of the active set, on disk |
 //! | [`agents`] | where the agents of the active set are |
 //! | [`hooks`] | the hooks of the active set, and how long they stay the same |
@@ -33,6 +34,7 @@ pub mod active;
 pub mod answers;
 pub mod catalog;
 pub mod config;
+pub mod confine;
 pub mod consent;
 pub mod embedded;
 pub mod explain;

@@ -7,17 +7,20 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use agents_install::{Installer, Runnable};
-use agents_system::{env, finding::Finding, process::Call};
+use agents_install::Runnable;
+use agents_system::{env, finding::Finding};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     answers::StoredAnswers,
+    catalog::Registries,
+    confine::{ConfineError, Confinement, Owner, Prepared},
     manifest::CustomPredicate,
     plugin::Plugin,
     predicate::{
         PredicateName, Probes,
         custom::{Answer, Watched, parse_output},
+        evaluate::Asker,
     },
 };
 
@@ -36,7 +39,8 @@ pub enum Acquire {
 /// What has been asked in this run, and the answers: nothing is asked twice.
 #[derive(Debug, Default)]
 pub struct Asked {
-    shell: RefCell<BTreeMap<String, bool>>,
+    /// By the command and the plugin in whose sandbox it ran; without one it is the same for all.
+    shell: RefCell<BTreeMap<(String, Option<Utf8PathBuf>), bool>>,
     custom: RefCell<BTreeMap<(PredicateName, String), Answer>>,
     lacks_programs: Cell<bool>,
 }
@@ -49,29 +53,41 @@ impl Asked {
     }
 }
 
+/// Where and how questions are asked.
+#[derive(Debug, Clone, Copy)]
+pub struct ProbePlace<'a> {
+    /// The workspace root, or the current directory outside of one.
+    pub dir: &'a Utf8Path,
+    /// The workspace root.
+    pub workspace: Option<&'a Utf8Path>,
+    /// Whether missing programs are installed.
+    pub acquire: Acquire,
+}
+
 /// The real outside world.
 pub struct LiveProbes<'a> {
-    installer: &'a Installer<'a>,
+    registries: Registries<'a>,
     acquire: Acquire,
     dir: Utf8PathBuf,
+    workspace: Option<&'a Utf8Path>,
     definitions: BTreeMap<PredicateName, &'a Plugin>,
     stored: StoredAnswers,
     asked: &'a Asked,
 }
 
 impl<'a> LiveProbes<'a> {
-    /// Questions are asked in `dir` (the workspace root, or the current directory outside of one).
     /// Predicates are defined by `plugins`; a name that two of them define means nothing, and a finding says so.
     pub fn new(
-        installer: &'a Installer<'a>,
-        acquire: Acquire,
-        dir: &Utf8Path,
+        registries: Registries<'a>,
+        place: ProbePlace<'a>,
         plugins: impl IntoIterator<Item = &'a Plugin>,
         stored: StoredAnswers,
         asked: &'a Asked,
     ) -> (Self, Vec<Finding>) {
         let (definitions, findings) = define(plugins);
-        let probes = Self { installer, acquire, dir: dir.to_owned(), definitions, stored, asked };
+        let ProbePlace { dir, workspace, acquire } = place;
+        let dir = dir.to_owned();
+        let probes = Self { registries, acquire, dir, workspace, definitions, stored, asked };
         (probes, findings)
     }
 
@@ -83,17 +99,24 @@ impl<'a> LiveProbes<'a> {
             Ok(found) => found,
             Err(why) => return Answer::Unanswered(why),
         };
-        let mut call = runnable.call().args(predicate.args.iter().map(String::as_str));
+        let mut args: Vec<&str> = predicate.args.iter().map(String::as_str).collect();
         if !argument.is_empty() {
-            call = call.arg(argument);
+            args.push(argument);
         }
-        let call = call.cwd(self.dir.clone()).deadline(DEADLINE);
-        // Several predicates may share a program, so the command line alone does not tell them apart.
-        let question = format!("{}\n{name}\n{argument}\n{}", plugin.file, call.display());
+        // Several predicates may share a program, so the command line alone does not tell them apart. And who is confined
+        // may come to another answer.
+        let line = runnable.call().args(args.iter().copied()).display();
+        let confinement = self.confinement(plugin);
+        let question = format!("{}\n{name}\n{argument}\n{line}\n{confinement:?}", plugin.file);
         let program = own_files(&runnable, plugin);
         if let Some(answer) = self.stored.get(&question) {
             return answer;
         }
+        let prepared = match self.prepare(plugin, &runnable) {
+            Ok(prepared) => prepared,
+            Err(error) => return Answer::Unanswered(error.to_string()),
+        };
+        let call = prepared.call.args(args).cwd(self.dir.clone()).deadline(DEADLINE);
         let started = SystemTime::now();
         let store = |answer: &Answer, watched: &Watched| {
             self.stored.put(&question, &self.dir, started, answer, watched, &program);
@@ -118,6 +141,19 @@ impl<'a> LiveProbes<'a> {
         }
     }
 
+    fn confinement(&self, plugin: &Plugin) -> Confinement {
+        Confinement::of(self.registries.config, &plugin.name, &plugin.origin)
+    }
+
+    /// The call of a program of a plugin, confined if it is to be.
+    fn prepare(&self, plugin: &Plugin, runnable: &Runnable) -> Result<Prepared, ConfineError> {
+        if self.confinement(plugin) == Confinement::None {
+            return Ok(Prepared::free(runnable));
+        }
+        let needs = plugin.manifest().map(|it| it.sandbox).unwrap_or_default();
+        Owner::new(plugin, &needs, self.workspace).confine(runnable, self.registries.dirs)
+    }
+
     fn runnable(
         &self,
         plugin: &Plugin,
@@ -129,9 +165,11 @@ impl<'a> LiveProbes<'a> {
         let (installations, command) = (&manifest.installations, &predicate.command);
         let resolved = match self.acquire {
             Acquire::IfMissing => {
-                self.installer.resolve(installations, command, plugin.dir()).map(Some)
+                self.registries.installer.resolve(installations, command, plugin.dir()).map(Some)
             }
-            Acquire::Never => self.installer.resolve_cached(installations, command, plugin.dir()),
+            Acquire::Never => {
+                self.registries.installer.resolve_cached(installations, command, plugin.dir())
+            }
         };
         match resolved {
             Ok(Some(runnable)) => Ok((runnable, predicate)),
@@ -183,13 +221,27 @@ fn define<'a>(
 }
 
 impl Probes for LiveProbes<'_> {
-    fn shell(&self, command: &str) -> bool {
-        if let Some(known) = self.asked.shell.borrow().get(command) {
+    fn shell(&self, command: &str, asker: Asker<'_>) -> bool {
+        let confined = match asker {
+            Asker::Plugin(plugin) if self.confinement(plugin) == Confinement::Sandbox => {
+                Some(plugin)
+            }
+            Asker::Plugin(_) | Asker::Other => None,
+        };
+        let key = (command.to_owned(), confined.map(|plugin| plugin.file.clone()));
+        if let Some(known) = self.asked.shell.borrow().get(&key) {
             return *known;
         }
-        let call = Call::new("sh").arg("-c").arg(command).cwd(self.dir.clone()).deadline(DEADLINE);
-        let holds = call.status().is_ok_and(|status| status.success());
-        self.asked.shell.borrow_mut().insert(command.to_owned(), holds);
+        let runnable = Runnable::of_user("sh", ["-c", command]);
+        let prepared = match confined {
+            Some(plugin) => self.prepare(plugin, &runnable),
+            None => Ok(Prepared::free(&runnable)),
+        };
+        let holds = prepared.is_ok_and(|Prepared { call, temporary: _kept, .. }| {
+            let ended = call.cwd(self.dir.clone()).deadline(DEADLINE).status();
+            ended.is_ok_and(|status| status.success())
+        });
+        self.asked.shell.borrow_mut().insert(key, holds);
         holds
     }
 

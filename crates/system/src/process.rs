@@ -1,8 +1,8 @@
 //! Child processes.
 //!
 //! Every child has a deadline, is its own process group and dies as one; its output goes through files,
-//! so no pipe can fill up and no reader thread is needed. [`Call::replace`] is the exception: there we
-//! *become* the child. [`run_together`] runs several at once.
+//! so no pipe can fill up and no reader thread is needed. [`Call::replace`] and [`Call::detach`] are the exceptions: there we
+//! *become* the child, or leave it to itself. [`run_together`] runs several at once.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -222,6 +222,15 @@ impl Call {
         listen_for_interrupts();
         let child = self.command().spawn().map_err(|source| self.failed(source))?;
         self.wait(child, |_| Ok(()))
+    }
+
+    /// Starts it and goes on: it has no streams, is not waited for and outlives us. Its deadline is its own business.
+    pub fn detach(&self) -> Result<(), ProcessError> {
+        let mut command = self.command();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn().map(drop).map_err(|source| self.failed(source))
     }
 
     /// Becomes the child: same standard streams, same terminal, same process group. Returns only if

@@ -43,7 +43,7 @@ struct ActiveView {
     /// Of its content, or of the manifest that defines it
     #[serde(skip_serializing_if = "Option::is_none")]
     hash: Option<String>,
-    /// `runs code`, `network unknown`, `not sandboxed`, `steers the agent`
+    /// `runs code`, `network unknown`, `not sandboxed`, `sandboxed`, `steers the agent`
     rights: Vec<&'static str>,
     /// `registry`, `workspace` or `crate`: who stands for the content
     trust: &'static str,

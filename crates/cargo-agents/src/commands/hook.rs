@@ -8,6 +8,7 @@ mod account;
 mod answer;
 mod explain;
 mod handlers;
+pub(crate) mod prewarm;
 mod refresh;
 mod session;
 mod test;

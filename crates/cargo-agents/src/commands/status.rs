@@ -11,7 +11,7 @@ use agents_plugin::{
     config::{Config, Word},
     consent::{
         Candidate, Piece, PieceKind, Withheld, command_piece, condition_pieces, hook_piece,
-        server_piece,
+        predicate_pieces, server_piece,
     },
     manifest::PluginName,
     plugin::{Origin, Plugin},
@@ -99,7 +99,7 @@ struct PluginView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PieceView {
-    /// `skill`, `hook`, `mcp-server`, `command`, `condition` or `plugin`
+    /// `skill`, `hook`, `mcp-server`, `command`, `condition`, `predicate` or `plugin`
     kind: &'static str,
     name: String,
     /// The program that it runs, in words
@@ -148,6 +148,7 @@ pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Fail
         let plan = preview(&places, &wanted.desired, root, Edited::Keep)?;
         let catalog = &here.set.catalog;
         findings.extend(here.findings.iter().chain(&here.set.findings).cloned());
+        findings.extend(here.unknown_sandboxed());
         findings.extend(catalog.findings.iter().cloned());
         findings.extend(catalog.invalid.iter().flat_map(|it| it.findings.iter().cloned()));
         findings.extend(said);
@@ -302,8 +303,9 @@ fn plugins(here: &Here<'_>) -> Vec<PluginView> {
         let candidate = candidates.iter().find(|it| std::ptr::eq(it.plugin, plugin));
         let brings = match considered.state {
             State::Active(_) => active.of_plugin(plugin),
-            // Thousands of manifests need not be decoded to say that they are about other crates.
-            State::Inactive(Reason::Gate) => Vec::new(),
+            // Thousands of manifests need not be decoded to say that they are about other crates. But predicates
+            // are for all plugins.
+            State::Inactive(Reason::Gate) => predicate_pieces(plugin),
             State::Inactive(_) => here.registries.pieces(&here.set, &considered, workspace),
         };
         let standing = Standing::of(here.registries.config, plugin, &brings);
@@ -425,9 +427,8 @@ impl Active {
             pieces.extend(piece.map(|piece| (name.clone(), origin.clone(), piece)));
         }
         for plugin in set.active() {
-            let conditions = condition_pieces(plugin).into_iter();
-            let of = |piece| (plugin.name.clone(), plugin.origin.clone(), piece);
-            pieces.extend(conditions.map(of));
+            let own = condition_pieces(plugin).into_iter().chain(predicate_pieces(plugin));
+            pieces.extend(own.map(|piece| (plugin.name.clone(), plugin.origin.clone(), piece)));
         }
         for considered in set.considered() {
             let State::Active(Cause::Chained(by)) = considered.state else { continue };

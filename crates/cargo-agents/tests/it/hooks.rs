@@ -126,6 +126,24 @@ fn a_hook_for_one_host_runs_in_that_one_only() {
     assert!(denied(&call(&world, "codex", "pre-tool-use", &bash("cargo publish"))));
 }
 
+/// A workspace without a lock file, or whose manifest nobody can read, is no way around a guard that is for all.
+#[test]
+fn a_guard_for_every_workspace_does_not_wait_for_cargo() {
+    let world = guarded("crates = [\"*\"]");
+    let publish = bash("cargo publish");
+    for manifest in
+        ["[package]\nname = \"new\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "[package\n"]
+    {
+        let dir = world.sample.scratch().path("tree/fresh");
+        scratch::write(&dir.join("Cargo.toml"), manifest);
+        scratch::write(&dir.join("src/lib.rs"), "");
+        let sent = publish.to_string();
+        let run = call_in(&world, &dir, "claude", "pre-tool-use", sent.as_bytes(), &[]);
+        assert!(denied(&run), "{manifest}: {run:?}");
+        assert!(!dir.join("Cargo.lock").exists());
+    }
+}
+
 /// A workspace may only have been cloned.
 #[test]
 fn hooks_of_the_workspace_itself_need_the_users_word() {

@@ -23,6 +23,7 @@ mod custom_predicates;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod hook_load;
+mod hook_matrix;
 mod hook_steps;
 mod hooks;
 #[cfg(target_os = "linux")]
@@ -30,6 +31,7 @@ mod init;
 mod installing;
 mod pinned;
 mod plugin_commands;
+mod prewarm;
 mod quiet;
 mod registries;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Hooks that run in a sandbox: the real kernel decides.
+//! Programs of plugins that run in a sandbox: the real kernel decides.
 
 use std::net::TcpListener;
 
@@ -179,6 +179,171 @@ fn status_says_who_is_confined() {
     let free = "its programs run with your rights, outside any sandbox";
     assert_eq!(status(), (false, free.to_owned()));
     place.confine("[\"trial\"]");
-    let confined = "its hooks run in a sandbox that writes `notes` and uses the network";
+    let confined = "its programs run in a sandbox that writes `notes` and uses the network";
     assert_eq!(status(), (true, confined.to_owned()));
+}
+
+/// What a program could do of: write beside the workspace, in it, where the plugin said, in its temporary directory; read
+/// beside the workspace, in it, where it stands.
+fn trials(place: &Place) -> (String, impl Fn() -> [bool; 4] + use<>) {
+    let declared = place.root().join("notes");
+    std::fs::create_dir_all(&declared).unwrap();
+    std::fs::create_dir_all(place.outside()).unwrap();
+    let report = declared.join("temporary");
+    let files = [place.outside().join("made"), place.root().join("made"), declared.join("made")];
+    let mut script: Vec<String> = files.iter().map(|file| write_to(file)).collect();
+    script.push(format!("echo text > \"$TMPDIR/file\" && echo yes > '{report}'"));
+    let all: Vec<_> = files.into_iter().chain([report]).collect();
+    let made = move || {
+        let made: Vec<bool> = all.iter().map(|file| std::fs::remove_file(file).is_ok()).collect();
+        <[bool; 4]>::try_from(made).unwrap()
+    };
+    (script.join("\n"), made)
+}
+
+const DECLARED: &str = "[sandbox]\nwrite = [\"notes\"]\n";
+const CONFINED: [bool; 4] = [false, false, true, true];
+
+#[test]
+fn a_confined_command_writes_where_it_said_and_is_still_the_users() {
+    let Some(place) = Place::new() else { return };
+    let (script, made) = trials(&place);
+    let manifest =
+        crate::world::subcommand("trial", "crates = [\"serde\"]", "try", "{ script = \"try.sh\" }");
+    place.world.plugin("trial", &format!("{manifest}{DECLARED}"));
+    let private = scratch::write(&place.outside().join("id_ed25519"), "the secret key");
+    let body = format!(
+        "exec 2>/dev/null\n{script}\ncat '{private}'\ncat Cargo.toml notes.txt | head -c 9\nread line; echo \"$1 $line\"; exit 7\n"
+    );
+    place.world.plugin_script("trial", "try.sh", &body);
+    let here = place.world.outside();
+    scratch::write(&here.join("notes.txt"), "the notes");
+    let run = |dir: &Utf8Path| {
+        use std::io::Write as _;
+        let mut command = place.world.command_in(dir, &["try", "argument"]);
+        command.env("TMPDIR", "/tmp");
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(b"typed\n").unwrap();
+        Run::from(child.wait_with_output().unwrap())
+    };
+    let free = run(&place.root());
+    assert_eq!(made(), [true; 4]);
+    assert!(free.stdout.contains("the secret key"), "{free:?}");
+    place.confine("[\"trial\"]");
+    let confined = run(&place.root());
+    assert_eq!(made(), CONFINED);
+    assert_eq!((confined.code, confined.stdout.as_str()), (Some(7), "[package]argument typed\n"));
+}
+
+#[test]
+fn a_confined_command_reads_the_directory_that_the_user_stands_in() {
+    let Some(place) = Place::new() else { return };
+    let manifest =
+        crate::world::subcommand("trial", "crates = [\"*\"]", "try", "{ script = \"try.sh\" }");
+    place.world.plugin("trial", &manifest);
+    place.world.plugin_script("trial", "try.sh", "cat notes.txt; cat ../private/secret");
+    place.confine("\"*\"");
+    let here = place.world.outside();
+    scratch::write(&here.join("notes.txt"), "the notes\n");
+    scratch::write(&place.outside().join("secret"), "the secret\n");
+    let run = place.world.agents_in(&here, &["try"]);
+    assert_eq!(run.stdout, "the notes\n", "{run:?}");
+}
+
+/// A plugin that is confined would otherwise get out through its own conditions.
+#[test]
+fn conditions_are_confined_too() {
+    let Some(place) = Place::new() else { return };
+    let (script, made) = trials(&place);
+    let file = place.world.plugin_script(
+        "trial",
+        "try.sh",
+        &format!("{{\n{script}\n}} 2>/dev/null\nexit 0\n"),
+    );
+    let command = "[subcommand.cmd]\ndescription = \"x\"\ncommand = { executable = \"echo\", args = [\"ran\"] }\n";
+    let shell = format!("shell('{file}')");
+    for (condition, rest) in [
+        (shell.as_str(), ""),
+        ("probe()", "[[predicate]]\nname = \"probe\"\ncommand = { executable = \"./try.sh\" }\n"),
+    ] {
+        let gate = format!("name = \"trial\"\ncrates = [\"*\"]\npredicates = [\"{condition}\"]\n");
+        place.world.plugin("trial", &format!("{gate}{command}{rest}{DECLARED}"));
+        place.confine("[]");
+        let ask = || {
+            let mut command = place.world.command(&["plugin", "list"]);
+            let run = Run::from(command.env("TMPDIR", "/tmp").output().unwrap());
+            assert!(run.stdout.contains("trial"), "{run:?}");
+        };
+        ask();
+        assert_eq!(made(), [true; 4], "{condition}");
+        place.confine("[\"trial\"]");
+        ask();
+        assert_eq!(made(), CONFINED, "{condition}");
+        assert_eq!(place.world.ok(&["cmd"]), "ran\n", "the condition holds");
+    }
+}
+
+#[test]
+fn a_name_that_nobody_has_is_pointed_out_with_the_one_that_was_meant() {
+    let Some(place) = Place::new() else { return };
+    place.hook("", "");
+    place.confine("[\"trail\", \"of-another-workspace\"]");
+    let said = "`[sandbox] plugins` names `trail`, and no plugin here is called that";
+    for args in [&["sync"][..], &["status"], &["doctor"]] {
+        let run = place.world.agents(args);
+        let all = format!("{}{}", run.stdout, run.stderr);
+        assert!(all.contains(said) && all.contains("did you mean `trial`?"), "{args:?}: {run:?}");
+    }
+    // It may be right elsewhere, so it is only a note.
+    let all = place.world.json(&["doctor"]).to_string();
+    assert!(all.contains("names `of-another-workspace`"), "{all}");
+    place.confine("[\"trial\"]");
+    let run = place.world.agents(&["status"]);
+    assert!(!run.stderr.contains("no plugin here"), "{run:?}");
+}
+
+/// What hosts start is not ours to confine, and that is said.
+#[test]
+fn status_says_what_is_left_outside() {
+    let Some(place) = Place::new() else { return };
+    let server = "[[mcp_servers]]\nname = \"s\"\ncommand = \"echo\"\n";
+    place.hook(server, "");
+    place.confine("\"*\"");
+    let shown = place.world.ok(&["status"]);
+    let line =
+        "its programs run in a sandbox; hosts run its MCP servers with your rights, outside of it";
+    assert!(shown.contains(line), "{shown}");
+    let plugins = place.world.json(&["status"])["plugins"].clone();
+    let trial =
+        plugins.as_array().unwrap().iter().find(|it| it["name"] == "trial").unwrap().clone();
+    assert_eq!(trial["sandboxed"], false);
+    let rows = place.world.json(&["audit"]);
+    let rights = |kind: &str| {
+        let mut rows = rows["active"].as_array().unwrap().iter();
+        rows.find(|it| it["kind"] == kind).unwrap()["rights"].to_string()
+    };
+    assert!(rights("hook").contains("\"sandboxed\""), "{rows}");
+    assert!(rights("mcp").contains("not sandboxed"), "{rows}");
+}
+
+/// A plugin may bring nothing but a program that others ask, whether it applies here or not.
+#[test]
+fn status_names_the_programs_of_predicates() {
+    let Some(place) = Place::new() else { return };
+    let predicate = "[[predicate]]\nname = \"probe\"\ncommand = { executable = \"./try.sh\" }\n";
+    place.world.plugin_script("trial", "try.sh", "exit 0");
+    let standing = |krate: &str| {
+        let manifest = format!("name = \"trial\"\ncrates = [\"{krate}\"]\n{predicate}");
+        place.world.plugin("trial", &manifest);
+        let plugins = place.world.json(&["status"])["plugins"].as_array().unwrap().clone();
+        let trial = plugins.iter().find(|it| it["name"] == "trial").unwrap().clone();
+        (trial["runs_programs"].as_bool().unwrap(), trial["sandboxed"].as_bool().unwrap())
+    };
+    for krate in ["serde", "diesel"] {
+        place.confine("[]");
+        assert_eq!(standing(krate), (true, false), "{krate}");
+        place.confine("\"*\"");
+        assert_eq!(standing(krate), (true, true), "{krate}");
+    }
 }

@@ -101,24 +101,34 @@ at a prompt or after a tool when what the workspace is made of has changed. Noth
 for, and where a host's sandbox forbids writing nothing happens and nothing is said. What is new is named to the model
 in one line of the same answer, which waits for it three seconds at most.
 
+When a session begins, the installed programs of the hooks here are also brought up to date, by a process of its own that the host does not
+wait for: once a day for each, if `auto-sync` is on and the network is not off (`CARGO_NET_OFFLINE`). Nothing is installed that
+was not there, a `version` in the manifest stays, your own programs (`global`) are not touched, and the next `sync` records the
+new version in [`agents.lock`](trust.md). Whatever goes wrong, what is installed stays.
+
 ## The sandbox
 
-A hook runs with your rights. With `[sandbox] plugins = ["name"]` (or `"*"`) in [`config.toml`](configuration.md#configtoml) the hooks of these
-plugins run confined, on Linux, by Landlock and no-new-privileges:
+The programs of a plugin run with your rights. With `[sandbox] plugins = ["name"]` (or `"*"`) in [`config.toml`](configuration.md#configtoml) those that we
+start for these plugins run confined, on Linux, by Landlock and no-new-privileges: hooks, commands (`cargo agents <name>`), the programs of
+custom predicates, and `shell(...)` conditions, installed or not.
 
-| | a confined hook |
+| | a confined program |
 |---|---|
-| reads and executes | the system (`/usr`, `/bin`, `/lib`, `/etc`, `/proc`), the plugin's own directory, what was installed for plugins, cargo's and rustup's homes without cargo's credentials, the workspace, and what the [manifest](manifest.md#sandbox) declares |
-| writes | a fresh directory, which `TMPDIR` names and which is removed when all have answered, and what the manifest declares |
-| connects, listens | by TCP only if the manifest declares `network`; this needs Linux 6.7, and on an older kernel every call says that it is not so |
+| reads and executes | the system (`/usr`, `/bin`, `/lib`, `/etc`, `/proc`), the plugin's own directory, what was installed for plugins, cargo's and rustup's homes without cargo's credentials, the workspace, and what the [manifest](manifest.md#sandbox) declares; a command also the directory that you stand in |
+| writes | the directory that `TMPDIR` names, and what the manifest declares; a command also to your terminal. A command that builds has to declare `target` |
+| connects, listens | by TCP only if the manifest declares `network`; this needs Linux 6.7, and on an older kernel `status` and every call of a hook or a command say that it is not so |
 | signals | nobody outside, from Linux 6.12 |
 
-What the kernel cannot confine stays open: UDP, sockets in the file system, and the variables of the environment. A plugin declares for itself, so look at
-`cargo agents status`: it says for each plugin whether its hooks are confined and what it declared. MCP servers are started by
-hosts and commands by you; neither is confined.
+The directory in `TMPDIR` is fresh and is removed when all have answered; the commands of a plugin share one in our cache, since nobody is left to tidy up after
+them. What a command gets through its standard streams (`cargo agents name < file`) was opened by you and is not confined.
 
-Where the sandbox is not available (another system, a kernel without Landlock) a hook that should be confined does not run, and
-that is said. It never runs unconfined. A guard that does not run does not guard.
+What the kernel cannot confine stays open: UDP, sockets in the file system, and the variables of the environment. A plugin declares for itself, so look at
+`cargo agents status`: it says for each plugin whether its programs are confined and what it declared. MCP servers are started by
+hosts, and `install_commands` run when something is installed; neither is confined. A name in `[sandbox] plugins` that no plugin here has is pointed out by `sync`,
+`status` and `doctor`.
+
+Where the sandbox is not available (another system, a kernel without Landlock) a program that should be confined does not run, and
+that is said; a condition of it does not hold. It never runs unconfined. A guard that does not run does not guard.
 
 ## Several answers
 

@@ -10,6 +10,7 @@ mod global;
 mod plugin_files;
 mod processes;
 mod prune;
+mod refresh;
 mod requirements;
 mod trees;
 mod world;

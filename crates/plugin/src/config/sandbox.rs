@@ -1,14 +1,23 @@
-//! `[sandbox]`: whose hooks are confined.
+//! `[sandbox]`: whose programs are confined.
 
-use agents_system::decode::Table;
+use agents_system::{
+    decode::Table,
+    finding::{Finding, Place, Severity},
+    nearest::{nearest, quoted_list},
+};
 use agents_workspace::CrateName;
+use camino::Utf8Path;
 use serde_json::{Value, json};
 
-use crate::{manifest::PluginName, plugin::Origin};
+use crate::{
+    active::ActiveSet,
+    manifest::PluginName,
+    plugin::{Origin, Plugin},
+};
 
 const ALL: &str = "*";
 
-/// The plugins whose hooks are confined.
+/// The plugins whose programs are confined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Sandboxed {
     /// None, unless it says so here.
@@ -35,11 +44,12 @@ impl Sandboxed {
         }
     }
 
-    /// Whether the hooks of the plugin of that name and origin are confined. What a crate embeds may call itself anything,
-    /// and does not get out that way.
+    /// Whether the programs of the plugin of that name and origin are confined. What a crate embeds may call itself anything,
+    /// and does not get out that way. What ships inside this program is this program.
     #[must_use]
     pub fn includes(&self, name: &PluginName, origin: &Origin) -> bool {
         match self {
+            _ if *origin == Origin::BuiltIn => false,
             Self::None => false,
             Self::Some(names) => names.iter().any(|said| {
                 name.is(said)
@@ -47,6 +57,33 @@ impl Sandboxed {
             }),
             Self::All => true,
         }
+    }
+
+    /// The names that no plugin of `set` answers to. Such a plugin may be of another workspace; it may also be misspelt, and
+    /// then nobody is confined who should be.
+    #[must_use]
+    pub fn unknown(&self, set: &ActiveSet, file: &Utf8Path) -> Vec<Finding> {
+        let Self::Some(names) = self else { return Vec::new() };
+        let plugins = &set.catalog.plugins;
+        let is_known = |said: &&String| {
+            let only = Self::Some(vec![String::clone(said)]);
+            plugins.iter().any(|plugin| only.includes(&plugin.name, &plugin.origin))
+        };
+        let finding = |said: &String| {
+            let message =
+                format!("`[sandbox] plugins` names `{said}`, and no plugin here is called that");
+            let known = plugins.iter().map(Plugin::consent_name);
+            let own = plugins.iter().map(|plugin| plugin.name.as_str());
+            let near = nearest(said, known.chain(own));
+            let finding = match near.is_empty() {
+                true => Finding::new(Severity::Note, message)
+                    .hint("it confines that plugin where there is one"),
+                false => Finding::warning(message)
+                    .hint(format!("did you mean {}?", quoted_list(&near, "or"))),
+            };
+            finding.at(Place::file(file))
+        };
+        names.iter().filter(|said| !is_known(said)).map(finding).collect()
     }
 
     pub(super) fn value(&self) -> Value {

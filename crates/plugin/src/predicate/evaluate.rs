@@ -6,11 +6,12 @@ use agents_workspace::{CrateName, Package, Workspace};
 use semver::Version;
 
 use super::{Atom, Gate, Predicate, PredicateName, Requirement, custom::Answer};
+use crate::plugin::{Origin, Plugin};
 
 /// What the outside world says; everything else here is a pure function.
 pub trait Probes {
-    /// Whether a shell command succeeds.
-    fn shell(&self, command: &str) -> bool;
+    /// Whether a shell command of whoever asks succeeds.
+    fn shell(&self, command: &str, asker: Asker<'_>) -> bool;
     /// Whether a path exists or a program of that name is on `PATH`.
     fn path_exists(&self, path: &str) -> bool;
     /// The value of a variable.
@@ -26,17 +27,24 @@ pub struct Surroundings<'a> {
     pub workspace: Option<&'a Workspace>,
     /// The outside world.
     pub probes: &'a dyn Probes,
-    /// Where the plugin that asks comes from.
-    pub asker: Asker,
+    /// Who asks.
+    pub asker: Asker<'a>,
 }
 
 /// Whose gate it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asker {
-    /// A plugin of the workspace itself.
-    WorkspaceMember,
-    /// Any other.
+#[derive(Debug, Clone, Copy)]
+pub enum Asker<'a> {
+    /// A plugin's.
+    Plugin(&'a Plugin),
+    /// Nobody's in particular.
     Other,
+}
+
+impl Asker<'_> {
+    /// Whether it is a plugin of the workspace itself.
+    fn is_member(self) -> bool {
+        matches!(self, Self::Plugin(plugin) if matches!(plugin.origin, Origin::Member(_)))
+    }
 }
 
 /// A concrete crate that made a gate hold.
@@ -113,10 +121,10 @@ impl Predicate {
             Self::DependsOn(Atom::Crate { name, requirement }) => {
                 matching(here.workspace, name, requirement.as_ref()).next().is_some()
             }
-            Self::Shell(command) => here.probes.shell(command),
+            Self::Shell(command) => here.probes.shell(command, here.asker),
             Self::PathExists(path) => here.probes.path_exists(path),
             Self::Env { name, value } => env_holds(here.probes, name, value.as_deref()),
-            Self::WorkspaceMember => here.asker == Asker::WorkspaceMember,
+            Self::WorkspaceMember => here.asker.is_member(),
             Self::Not(inner) => !inner.holds(here),
             Self::Any(inner) => inner.iter().any(|predicate| predicate.holds(here)),
             Self::All(inner) => inner.iter().all(|predicate| predicate.holds(here)),

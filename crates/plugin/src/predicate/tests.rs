@@ -24,7 +24,7 @@ struct World {
 }
 
 impl Probes for World {
-    fn shell(&self, command: &str) -> bool {
+    fn shell(&self, command: &str, _: Asker<'_>) -> bool {
         self.commands.contains(&command)
     }
 

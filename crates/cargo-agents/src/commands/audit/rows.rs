@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use agents_plugin::{
     active::{Cause, Considered, State},
+    confine::Confinement,
     manifest::McpTransport,
     plugin::Plugin,
     predicate::{Surroundings, evaluate::Asker},
@@ -23,6 +24,7 @@ use super::{RecordView, all_records};
 use crate::{commands::agreed::suspicions, failure::Failure, here::Here};
 
 const RUNS_CODE: &[&str] = &["runs code", "writes files", "network unknown", "not sandboxed"];
+const CONFINED: &[&str] = &["runs code", "sandboxed"];
 const STEERS: &[&str] = &["steers the agent"];
 const REMOTE: &[&str] = &["steers the agent", "uses the network"];
 
@@ -85,10 +87,15 @@ pub(super) fn rows(here: &Here<'_>) -> Result<(Vec<Row>, Vec<Finding>), Failure>
             maker.row(kind, name, plugin.name.as_str(), it, &by, rights, &consent)
         };
         rows.push(row("plugin", name, &[]));
+        let confinement = Confinement::of(here.registries.config, &plugin.name, &plugin.origin);
+        let runs = match confinement {
+            Confinement::None => RUNS_CODE,
+            Confinement::Sandbox => CONFINED,
+        };
         let own = |it: &&Plugin| it.name == plugin.name && it.origin == plugin.origin;
         let mine =
             hooks.hooks.iter().filter(|it| it.plugin == plugin.name && it.origin == plugin.origin);
-        rows.extend(mine.map(|hook| row("hook", &hook.hook.name, RUNS_CODE)));
+        rows.extend(mine.map(|hook| row("hook", &hook.hook.name, runs)));
         for (_, server, _) in servers.iter().filter(|(it, ..)| own(it)) {
             let rights = match server.transport {
                 McpTransport::Stdio { .. } => RUNS_CODE,
@@ -97,7 +104,7 @@ pub(super) fn rows(here: &Here<'_>) -> Result<(Vec<Row>, Vec<Finding>), Failure>
             rows.push(row("mcp", &server.name, rights));
         }
         let offered = here.set.subcommands().filter(|it| own(&it.plugin));
-        rows.extend(offered.map(|it| row("subcommand", it.subcommand.name.as_str(), RUNS_CODE)));
+        rows.extend(offered.map(|it| row("subcommand", it.subcommand.name.as_str(), runs)));
     }
     for (it, skill) in compared[plugins..].iter().zip(&skills) {
         let by = authors.of(&skill.root);

@@ -76,6 +76,9 @@ checks! {
     UNKNOWN_HOST = "unknown-host":
         "the configuration names a host that nobody knows",
         "`cargo agents host list` has the names";
+    UNKNOWN_SANDBOXED = "unknown-sandboxed":
+        "`[sandbox] plugins` names a plugin that is not here, so that it confines nobody",
+        "correct the name, or leave it if the plugin is of another workspace";
     HOSTS_FILE_BROKEN = "hosts-file-broken":
         "`hosts.toml`, which changes the descriptions of hosts, has mistakes",
         "mend it; what is wrong in it does not count";

@@ -10,6 +10,7 @@ use camino::Utf8Path;
 
 use super::checks::{
     CACHE_TAMPERED, MANIFEST_BROKEN, Problem, REGISTRY_MISSING, REGISTRY_NOT_FETCHED,
+    UNKNOWN_SANDBOXED,
 };
 use crate::here::Here;
 
@@ -32,6 +33,7 @@ pub(super) fn check(here: &Here<'_>) -> Vec<Problem> {
         problems
             .push(MANIFEST_BROKEN.problem(Finding { severity, ..finding }.at(place).hint(hint)));
     }
+    problems.extend(here.unknown_sandboxed().into_iter().map(|it| UNKNOWN_SANDBOXED.problem(it)));
     problems
 }
 

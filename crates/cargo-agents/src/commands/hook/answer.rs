@@ -13,8 +13,8 @@ use agents_host::Event;
 use agents_plugin::{
     config::Config,
     hooks::{
-        ActiveHook,
-        index::{HookIndex, Known, Scrutiny, Session},
+        ActiveHook, HookSet,
+        index::{HookIndex, Scrutiny, Session},
     },
     predicate::{Surroundings, evaluate::Asker},
 };
@@ -32,7 +32,7 @@ use crate::{
     args::Flags,
     commands::agreed,
     failure::Failure,
-    here::{Here, glance},
+    here::{Here, glance, glance_without_packages},
     settings::Settings,
 };
 
@@ -187,32 +187,43 @@ fn applicable(settings: &Settings, event: Event) -> Result<Facts, Failure> {
     }
     let fresh =
         glance(settings, |here| Facts { index: state, ..decide(here, &index, &settings.cwd) });
-    let (last, findings) = match fresh {
+    let findings = match fresh {
         Ok(Some(facts)) => return Ok(facts),
-        // Until cargo has resolved the workspace again, what applied before still does.
-        Ok(None) => (index.load_last(), Vec::new()),
-        Err(failure) => match index.load_last() {
-            Some(last) => (Some(last), failure.into_findings()),
-            None => return Err(failure),
-        },
+        Ok(None) => Vec::new(),
+        Err(failure) => failure.into_findings(),
     };
-    let mut hooks = last.as_ref().map(Known::hooks).unwrap_or_default();
+    // What cannot be told is not brought anywhere either.
+    let state = Index::Held;
+    let Some(last) = index.load_last() else {
+        // A guard that is for every workspace does not wait for cargo.
+        let (set, session) =
+            glance_without_packages(settings, |here| (hooks_here(here), session::facts(here)))?;
+        let hooks = set.hooks;
+        return Ok(Facts { hooks, session, index: state, findings });
+    };
+    // Until cargo has resolved the workspace again, what applied before still does.
+    let mut hooks = last.hooks();
     // Who is confined does not wait for cargo.
     if let Ok(config) = Config::load(&settings.dirs) {
         hooks.iter_mut().for_each(|hook| hook.confine_by(&config));
     }
-    let session = last.map(|known| known.session).unwrap_or_default();
-    // What cannot be told is not brought anywhere either.
-    Ok(Facts { hooks, session, index: Index::Held, findings })
+    Ok(Facts { hooks, session: last.session, index: state, findings })
 }
 
-/// Decides about everything and remembers what is certain.
-fn decide(here: &Here<'_>, index: &HookIndex, cwd: &Utf8Path) -> Facts {
+/// The hooks that may run at this moment.
+pub(super) fn hooks_here(here: &Here<'_>) -> HookSet {
     let (probes, _) = here.probes();
     let workspace = here.workspace.as_ref();
     let surroundings = Surroundings { workspace, probes: &probes, asker: Asker::Other };
     let mut set = here.registries.hooks(&here.set, surroundings);
     agreed::may_run(here, &mut set.hooks);
+    set
+}
+
+/// Decides about everything and remembers what is certain.
+fn decide(here: &Here<'_>, index: &HookIndex, cwd: &Utf8Path) -> Facts {
+    let set = hooks_here(here);
+    let workspace = here.workspace.as_ref();
     let session = session::facts(here);
     let agreed = workspace.map(|it| agreed::inputs(&it.root));
     if let Some(all) = here.registries.inputs(&here.set, workspace, cwd) {

@@ -5,12 +5,11 @@ use std::time::Duration;
 use agents_hook::{Dispatched, Handler, HookInput, Matcher, Source, Wire, dispatch, wire::Format};
 use agents_host::{Event, hooks::OUR_NAME};
 use agents_install::{Installer, Update};
-use agents_plugin::hooks::ActiveHook;
+use agents_plugin::{confine::Prepared, hooks::ActiveHook};
 use agents_system::{dirs::Dirs, env, finding::Finding, process::Bounds};
 use tempfile::TempDir;
 
 use super::answer::Work;
-use crate::commands::sandboxed::{self, Prepared};
 
 /// How long all handlers together may take. Hosts give us thirty seconds, and must hear from us before they give up.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -153,9 +152,9 @@ fn handler(
         Box::new(Finding::error(format!("hook `{source}` did not run: {because}")))
     };
     match active.runnable(installer) {
-        Ok(Some(runnable)) => match sandboxed::prepare(active, &runnable, dirs) {
+        Ok(Some(runnable)) => match active.call(&runnable, dirs) {
             Ok(prepared) => Ok((format, prepared)),
-            Err(because) => Err(failed(because)),
+            Err(error) => Err(failed(error.to_string())),
         },
         Ok(None) => Err(Box::new(
             failed("its program is not installed".to_owned())

@@ -14,6 +14,7 @@ use agents_sync::{Action, Applied, Change, Edited, Places, preview, sync_if_free
 use agents_system::ledger::What;
 use camino::Utf8PathBuf;
 
+use super::prewarm;
 use crate::{
     commands::{
         agreed::{self, Terms, Writing},
@@ -54,7 +55,13 @@ pub(super) fn refresh(
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
         let settings = Settings::new(&flags).ok().map(|it| Settings { cwd, ..it });
-        let news = settings.and_then(|settings| glance(&settings, bring).ok().flatten().flatten());
+        let work = |here: &Here<'_>| {
+            if event == Event::SessionStart {
+                prewarm::begin(here);
+            }
+            bring(here)
+        };
+        let news = settings.and_then(|settings| glance(&settings, work).ok().flatten().flatten());
         // Nobody listens any more once the budget is spent.
         let _ = tell.send(news.and_then(|applied| describe(&applied, wire)));
     });

@@ -5,6 +5,7 @@ use std::{io::Read as _, process::ExitCode};
 use agents_hook::{Source, Wire};
 use agents_host::Event;
 use agents_plugin::{
+    active::here_for,
     plugin::Hooking,
     predicate::{Surroundings, evaluate::Asker},
 };
@@ -104,7 +105,7 @@ fn inapplicable(here: &Here<'_>, event: Event) -> Vec<HookView> {
                 && applies
             {
                 format!("it is for {host} only")
-            } else if hook.gate.holds(surroundings) {
+            } else if hook.gate.holds(here_for(surroundings, plugin)) {
                 "it comes with this workspace, and the user has not said yes".to_owned()
             } else {
                 "its own conditions do not hold".to_owned()

@@ -37,6 +37,9 @@ pub(super) const PLANTED: &[Planted] = &[
     ("unknown-host", LeavesIt, |it| {
         it.synced.world.config(&CONFIG.replace("\"codex\"]", "\"codex\", \"cluade\"]"));
     }),
+    ("unknown-sandboxed", LeavesIt, |it| {
+        it.synced.world.config(&format!("{CONFIG}[sandbox]\nplugins = [\"nobody\"]\n"));
+    }),
     ("hosts-file-broken", LeavesIt, |it| {
         scratch::write(&it.home().join("hosts.toml"), "[host.codex]\nnmae = \"x\"\n");
     }),

@@ -1,5 +1,9 @@
 use super::*;
-use crate::predicate::evaluate::union_matched_crates;
+use crate::{
+    manifest::{Manner, parse::parse_manifest},
+    plugin::{Origin, Plugin},
+    predicate::evaluate::union_matched_crates,
+};
 
 /// Asks a gate in all three ways, which must agree.
 #[track_caller]
@@ -111,7 +115,15 @@ fn workspace_member_follows_whose_gate_it_is() {
     let world = World::default();
     let gate = gate(&["workspace-member()"]);
     assert!(!holds(&gate, here(None, &world)));
-    assert!(holds(&gate, Surroundings { asker: Asker::WorkspaceMember, ..here(None, &world) }));
+    let parsed = parse_manifest("SYMPOSIUM.toml".into(), "name = \"p\"\n", Manner::Registry, None);
+    for (origin, expected) in
+        [(Origin::Member("app".to_owned()), true), (Origin::Registry("r".to_owned()), false)]
+    {
+        let manifest = parsed.manifest.as_ref().unwrap();
+        let plugin = Plugin::new(manifest, origin, "SYMPOSIUM.toml".into());
+        let asker = Asker::Plugin(&plugin);
+        assert_eq!(holds(&gate, Surroundings { asker, ..here(None, &world) }), expected);
+    }
 }
 
 #[test]

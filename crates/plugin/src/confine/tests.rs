@@ -1,0 +1,61 @@
+use super::*;
+
+const DEMO: &str = "/plugins/demo";
+
+fn runnable() -> Runnable {
+    Runnable::of_user("sh", ["/plugins/demo/h.sh"])
+}
+
+fn confined(needs: &Needs, available: Availability) -> Result<Prepared, ConfineError> {
+    let owner = Owner {
+        name: &PluginName::new("demo").unwrap(),
+        dir: DEMO.into(),
+        needs,
+        workspace: Some("/ws".into()),
+    };
+    owner.confine_where(available, &runnable(), &Dirs::below(Utf8Path::new("/ours")))
+}
+
+#[test]
+fn where_nothing_can_be_confined_nothing_runs() {
+    for lack in [Lack::System, Lack::Kernel] {
+        let said = confined(&Needs::default(), Availability::Unavailable(lack)).unwrap_err();
+        assert!(said.to_string().starts_with("the sandbox is not available here"), "{said}");
+    }
+}
+
+#[test]
+fn an_open_network_is_said_where_it_should_be_closed() {
+    let said = |needs: &Needs, available| confined(needs, available).unwrap().findings.len();
+    let nothing = Needs::default();
+    assert_eq!(said(&nothing, Availability::Whole), 0);
+    assert_eq!(said(&nothing, Availability::FilesOnly), 1);
+    let network = Needs { network: Network::Allowed, ..Needs::default() };
+    assert_eq!(said(&network, Availability::FilesOnly), 0);
+}
+
+#[test]
+fn only_what_is_declared_is_granted_besides_what_all_have() {
+    let needs = Needs {
+        read: vec!["/srv".to_owned()],
+        write: vec!["target/x".to_owned()],
+        network: Network::Denied,
+    };
+    let name = PluginName::new("demo").unwrap();
+    let rights = |workspace: Option<&str>| {
+        let workspace = workspace.map(Utf8Path::new);
+        let owner = Owner { name: &name, dir: DEMO.into(), needs: &needs, workspace };
+        owner.rights(&runnable(), &Dirs::below(Utf8Path::new("/ours")), "/room".into())
+    };
+    let inside = rights(Some("/ws"));
+    assert_eq!(inside.write, ["/dev/null", "/room", "/ws/target/x"]);
+    for path in ["/usr", DEMO, "/ws", "/srv", "/ours/cache/installations"] {
+        assert!(inside.read.contains(&path.into()), "{path}");
+    }
+    for path in ["/", "/home", "/dev", "/tmp", "/run", "/ours"] {
+        assert!(!inside.read.contains(&path.into()), "{path}");
+    }
+    let outside = rights(None);
+    assert_eq!(outside.write, ["/dev/null", "/room"]);
+    assert!(!outside.read.contains(&"/ws".into()));
+}
