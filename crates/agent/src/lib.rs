@@ -11,6 +11,7 @@
 //! | [`load`] | reading its file |
 //! | [`mod@parse`] | from a file of any dialect to the one definition |
 //! | [`deliver`] | which files agents become for the hosts of a workspace |
+//! | [`assign`] | changing a definition by the names of its parts |
 //! | [`edit`] | changing its file: what changed, and no other byte |
 //! | [`mod@render`] | from the one definition to a file of any dialect, with what is lost |
 //! | [`tools`] | which tools an agent may use, and the tools' names in all hosts |
@@ -34,6 +35,7 @@
 //! ```
 
 pub mod agents;
+pub mod assign;
 pub mod bundled;
 pub mod commands;
 pub mod definition;

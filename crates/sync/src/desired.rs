@@ -14,7 +14,9 @@ use agents_plugin::{
     predicate::Matched,
     skills::{Skill, SkillName, SkillTree},
 };
+pub use agents_system::cache::hex;
 use agents_system::{
+    cache::digest,
     edit::{self, Format, KeyPath},
     finding::{Finding, Severity},
     ledger::{Part, Share, What},
@@ -353,12 +355,5 @@ pub fn from(because: &[Matched], plugin: &str) -> String {
 /// Of a file that is ours as a whole.
 #[must_use]
 pub fn digest_of(text: &str) -> String {
-    hex(&agents_system::cache::digest(text.as_bytes()))
-}
-
-/// Hexadecimal digits.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
+    hex(&digest(text.as_bytes()))
 }

@@ -10,6 +10,7 @@ use agents_system::{
     finding::{Finding, Severity},
     ledger::What,
 };
+use camino::Utf8Path;
 use serde::Serialize;
 use similar::TextDiff;
 
@@ -371,12 +372,12 @@ fn view(change: &Change) -> Vec<ChangeView> {
 /// The change of a file, with three lines around every part.
 fn diff(change: &Change) -> Option<String> {
     let Change::File { file, before, after, .. } = change else { return None };
-    let (old, new) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
-    let names = match change.action() {
-        Action::New => ("/dev/null", file.as_str()),
-        Action::Removed => (file.as_str(), "/dev/null"),
-        Action::Updated => (file.as_str(), file.as_str()),
-    };
-    let diff = TextDiff::from_lines(old, new);
-    Some(diff.unified_diff().context_radius(3).header(names.0, names.1).to_string())
+    Some(unified(file, before.as_deref(), after.as_deref()))
+}
+
+/// What changes in a file, as a unified diff with three lines around every part.
+pub(super) fn unified(file: &Utf8Path, before: Option<&str>, after: Option<&str>) -> String {
+    let name = |text: Option<&str>| if text.is_some() { file.as_str() } else { "/dev/null" };
+    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    diff.unified_diff().context_radius(3).header(name(before), name(after)).to_string()
 }
