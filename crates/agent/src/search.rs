@@ -226,6 +226,14 @@ impl Search {
         }
     }
 
+    /// The search for nothing but what is in `.agents/agents`, of the project and of the user.
+    #[must_use]
+    pub fn own_only(cwd: &Utf8Path, roots: &Roots<'_>) -> Self {
+        let families = families(&[], roots).into_iter().filter(|it| it.name == OWN_FAMILY);
+        let nothing = Self::plugins_only(cwd, roots.home, &AgentDirs::default());
+        Self { climb: Climb::ToRepository, families: families.collect(), ..nothing }
+    }
+
     /// The search for nothing but what the active set brings.
     #[must_use]
     pub fn plugins_only(cwd: &Utf8Path, home: &Utf8Path, dirs: &AgentDirs) -> Self {
