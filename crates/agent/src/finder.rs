@@ -232,29 +232,3 @@ fn is_fresh(fingerprint: &mut Fingerprint) -> bool {
         Freshness::Stale => false,
     }
 }
-
-/// Tells when the agents have changed. It looks when it is asked, at the price of one `stat` for each place: the program
-/// that embeds it decides how often, and no thread or handle of the system is held meanwhile.
-#[derive(Debug)]
-pub struct Watch {
-    search: Search,
-    finder: Finder,
-    last: Option<Arc<Agents>>,
-}
-
-impl Watch {
-    /// Watches what this search finds.
-    #[must_use]
-    pub fn new(search: Search) -> Self {
-        Self { search, finder: Finder::new(), last: None }
-    }
-
-    /// The agents, if they are others than last time; the first time, always. A file that was only touched, or changed in a
-    /// way that means the same, is no change.
-    pub fn poll(&mut self) -> Result<Option<Arc<Agents>>, DiscoverError> {
-        let now = self.finder.find(&self.search)?;
-        let same = self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &now) || **last == *now);
-        self.last = Some(Arc::clone(&now));
-        Ok((!same).then_some(now))
-    }
-}

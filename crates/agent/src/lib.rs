@@ -17,6 +17,7 @@
 //! | [`tools`] | which tools an agent may use, and the tools' names in all hosts |
 //! | [`search`] | where agents may be, and in which order that counts |
 //! | [`finder`] | finding them, again and again for nothing when nothing changed |
+//! | [`watch`] | being told when they change |
 //! | [`agents`] | what was found: who wins each name, who lost it, what is wrong |
 //! | [`shelf`] | one directory of definitions |
 //! | [`trust`] | what a definition may say, by who put it there |
@@ -58,8 +59,10 @@ pub mod tools;
 pub mod trust;
 pub mod unpack;
 pub mod validate;
+pub mod watch;
 
 pub use agents::{Agents, Candidate, Standing, UnknownAgent};
 pub use definition::{AgentDefinition, AgentName};
-pub use finder::{DiscoverError, Finder, Watch, discover};
+pub use finder::{DiscoverError, Finder, discover};
 pub use search::Search;
+pub use watch::{News, Subscription, Watch};
