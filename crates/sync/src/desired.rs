@@ -21,8 +21,10 @@ use agents_system::{
     finding::{Finding, Severity},
     ledger::{Part, Share, What},
 };
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
+
+use crate::facts::IGNORE_FILE;
 
 /// Everything that hosts should find.
 #[derive(Debug, Default)]
@@ -108,6 +110,15 @@ pub struct DesiredFile {
     pub name: String,
     /// Where it comes from, in words.
     pub from: String,
+}
+
+impl DesiredFile {
+    /// The file that keeps it from git. Agents stand among files of other people, so their directory as a whole cannot be
+    /// ignored; the user's home is not for git anyway, and hook files are for everybody who works there.
+    pub(crate) fn ignore_file(&self, workspace: &Utf8Path) -> Option<Utf8PathBuf> {
+        let dir = self.file.parent().filter(|dir| dir.starts_with(workspace))?;
+        (self.what == What::Agent).then(|| dir.join(IGNORE_FILE))
+    }
 }
 
 /// Adds the skills, in every directory that some of the hosts reads.

@@ -54,7 +54,7 @@ pub(crate) struct SyncHostsDocument {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ChangeView {
-    /// `skill`, `mcp`, `hook` or `agent`
+    /// `skill`, `mcp`, `hook`, `agent`, or `ignore` for what keeps agents from git
     kind: &'static str,
     name: String,
     /// `new`, `updated` or `removed`
@@ -317,11 +317,14 @@ pub(super) fn counted(lines: usize) -> String {
     if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
 }
 
-/// One row for what several hosts get. The events that a host calls us for are one row, too: nobody chose them one by one.
+/// One row for what several hosts get. The events that a host calls us for are one row, too: nobody chose them one by one. What keeps ours
+/// from git goes without saying, unless there is nothing else.
 fn joined(views: &[ChangeView]) -> Vec<ChangeView> {
     let mut rows: Vec<ChangeView> = Vec::new();
     let hook = What::Hook.word();
-    for view in views {
+    let ignore = What::Ignore.word();
+    let said = views.iter().any(|view| view.kind != ignore);
+    for view in views.iter().filter(|view| !said || view.kind != ignore) {
         let same = |row: &&mut ChangeView| {
             (&row.from, row.kind, row.action) == (&view.from, view.kind, view.action)
                 && (row.name == view.name || view.kind == hook)

@@ -314,3 +314,33 @@ fn what_a_project_may_not_say_reaches_no_host_until_the_project_is_trusted() {
     assert_eq!(run.stderr, "", "{run:?}");
     assert!(synced.read(".claude/agents/team.md").contains("permissionMode: acceptEdits"));
 }
+
+#[test]
+fn git_does_not_see_what_was_delivered_and_sees_everything_else() {
+    let synced = own("[\"claude\"]", "\"*\"");
+    scratch::write(&synced.root().join(".claude/agents/mine-too.md"), named("mine-too"));
+    synced.ok(&["sync"]);
+    let ignore = ".claude/agents/.gitignore";
+    assert_eq!(
+        synced.read(ignore),
+        "# Written by `cargo agents sync`, as are these files.\n/.gitignore\n/team.md\n"
+    );
+    assert!(!user_has(&synced, ignore), "the home is not for git");
+    synced.ok(&["sync", "--check"]);
+    scratch::write(&synced.root().join(".agents/agents/more.md"), named("more"));
+    synced.ok(&["sync"]);
+    assert!(synced.read(ignore).ends_with("/more.md\n/team.md\n"));
+    synced.ok(&["uninstall"]);
+    assert!(!has(&synced, ignore) && has(&synced, ".claude/agents/mine-too.md"));
+}
+
+#[test]
+fn who_has_rules_for_git_there_keeps_them_and_so_does_who_has_that_agent() {
+    let synced = own("[\"claude\", \"codex\"]", "\"*\"");
+    scratch::write(&synced.root().join(".claude/agents/.gitignore"), "mine\n");
+    scratch::write(&synced.root().join(".codex/agents/team.toml"), "name = \"team\"\n");
+    let run = synced.run(&["sync"]);
+    assert!(run.stderr.contains("a file is there that is not ours"), "{run:?}");
+    assert_eq!(synced.read(".claude/agents/.gitignore"), "mine\n");
+    assert!(!has(&synced, ".codex/agents/.gitignore"), "their own agent is theirs to commit");
+}

@@ -111,7 +111,7 @@ fn describe(applied: &Applied, wire: Wire) -> Option<String> {
                         What::Server | What::Agent => {
                             Some(format!("{what} ({}), from the next session on", note.from))
                         }
-                        What::Skill | What::Hook => None,
+                        What::Skill | What::Hook | What::Ignore => None,
                     }
                 }));
             }
