@@ -75,7 +75,10 @@ fn what_is_taken_away_adds_up_and_an_empty_table_takes_nothing() {
 fn names_of_tools_are_the_same_however_they_are_written() {
     let read = read(Dialect::AgentSdk, Strictness::Lenient, "tools: ' Read , BASH,read'").unwrap();
     let allow = read.tools.allow.unwrap();
-    assert_eq!(allow.iter().map(|it| it.as_str()).collect::<Vec<_>>(), ["read", "bash"]);
+    assert_eq!(
+        allow.iter().map(agents_agent::tools::ToolPattern::as_str).collect::<Vec<_>>(),
+        ["read", "bash"]
+    );
 }
 
 #[test]

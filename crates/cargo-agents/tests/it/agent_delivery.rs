@@ -193,8 +193,8 @@ fn show_prints_what_a_host_would_get_and_what_it_cannot_be_told() {
 fn own(hosts: &str, deliver: &str) -> Synced {
     let synced = Synced::new();
     configure(&synced, hosts, deliver);
-    scratch::write(&synced.root().join(".agents/agents/team.md"), &named("team"));
-    scratch::write(&synced.world.user().join(".agents/agents/mine.md"), &named("mine"));
+    scratch::write(&synced.root().join(".agents/agents/team.md"), named("team"));
+    scratch::write(&synced.world.user().join(".agents/agents/mine.md"), named("mine"));
     synced
 }
 

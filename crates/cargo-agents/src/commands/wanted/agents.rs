@@ -90,7 +90,7 @@ fn add_own(
         agents.iter().filter(|it| deliver.includes(it.name.as_str())).collect();
     findings.extend(missing(deliver, &agents));
     let of_chosen = |it: &&agents_agent::Candidate| {
-        it.definition.as_ref().is_none_or(|it| chosen.iter().any(|chosen| *chosen == it))
+        it.definition.as_ref().is_none_or(|it| chosen.contains(&it))
     };
     let said = agents.candidates.iter().filter(of_chosen).flat_map(|it| it.findings.clone());
     findings.extend(said.chain(agents.findings.iter().cloned()));
