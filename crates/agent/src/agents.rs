@@ -44,6 +44,8 @@ pub struct Candidate {
     pub standing: Standing,
     /// What there is to say about it.
     pub findings: Vec<Finding>,
+    /// Of what it is a copy, in words.
+    pub copy_of: Option<String>,
 }
 
 /// What became of a file.
@@ -53,6 +55,8 @@ pub enum Standing {
     Wins,
     /// Its name means the candidate at this place.
     ShadowedBy(usize),
+    /// It is a copy of an agent that comes from elsewhere, written for a host.
+    Copy,
     /// It is no definition.
     Invalid,
 }
@@ -108,10 +112,12 @@ impl Agents {
         family: &str,
         definition: Option<AgentDefinition>,
         findings: Vec<Finding>,
+        copy_of: Option<&str>,
     ) {
         let at = self.candidates.len();
         let standing = match &definition {
             None => Standing::Invalid,
+            Some(_) if copy_of.is_some() => Standing::Copy,
             Some(definition) => match self.winners.get(definition.name.as_str()) {
                 Some(winner) => Standing::ShadowedBy(*winner),
                 None => {
@@ -120,8 +126,15 @@ impl Agents {
                 }
             },
         };
-        let family = family.to_owned();
-        self.candidates.push(Candidate { file, source, family, definition, standing, findings });
+        self.candidates.push(Candidate {
+            file,
+            source,
+            family: family.to_owned(),
+            definition,
+            standing,
+            findings,
+            copy_of: copy_of.map(str::to_owned),
+        });
     }
 
     /// The agents that there are, in order of precedence.
@@ -144,7 +157,7 @@ impl Agents {
         })
     }
 
-    /// Every candidate for a name, the winner first: those that say it, and files called like it that say nothing.
+    /// Every candidate for a name, in order of precedence: those that say it, and files called like it that say nothing.
     pub fn chain(&self, name: &str) -> impl Iterator<Item = &Candidate> {
         self.candidates.iter().filter(move |it| match &it.definition {
             Some(definition) => definition.name.as_str() == name,

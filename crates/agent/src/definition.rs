@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use agents_system::cache::Digest;
+use agents_system::cache::{Digest, digest};
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -61,6 +61,40 @@ pub struct AgentDefinition {
     pub extra: Map<String, Value>,
     /// Where it comes from.
     pub origin: Origin,
+}
+
+impl AgentDefinition {
+    /// One that says nothing but its name, and comes from nowhere.
+    #[must_use]
+    pub fn blank(name: AgentName) -> Self {
+        Self {
+            name,
+            description: String::new(),
+            prompt: String::new(),
+            tools: Tools::default(),
+            spawns: Spawns::None,
+            model: Vec::new(),
+            effort: None,
+            output: None,
+            waiting: None,
+            isolation: None,
+            permission_mode: None,
+            limits: Limits::default(),
+            skills: SkillFilter::default(),
+            mcp_servers: Vec::new(),
+            hooks: None,
+            memory: None,
+            secrets: Vec::new(),
+            choice: Choice::default(),
+            extra: Map::new(),
+            origin: Origin {
+                source: Source::Named,
+                file: None,
+                dialect: Dialect::Ours,
+                digest: digest(&[]),
+            },
+        }
+    }
 }
 
 /// The name of an agent: exact and case-sensitive.

@@ -5,7 +5,7 @@
 
 use agents_host::{Host, HostId, Roots, Scope};
 use agents_system::finding::{Finding, Place, Severity};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     definition::{AgentDefinition, Dialect},
@@ -66,17 +66,29 @@ impl Dialect {
     }
 }
 
-/// The directories in a workspace that serve all these hosts.
+/// Whether a host finds agents in this directory by itself.
 #[must_use]
-pub fn targets(hosts: &[&Host], roots: &Roots<'_>) -> Targets {
+pub fn reads(host: &Host, dir: &Utf8Path, roots: &Roots<'_>) -> bool {
+    [Scope::Project, Scope::User].into_iter().any(|scope| {
+        let paths = host.paths(scope, roots);
+        paths.agents_dir.iter().chain(&paths.agents_read).any(|it| it == dir)
+    })
+}
+
+/// The directories of that scope that serve all these hosts.
+#[must_use]
+pub fn targets(hosts: &[&Host], scope: Scope, roots: &Roots<'_>) -> Targets {
     let mut targets = Targets::default();
     let mut readers = Vec::new();
     for host in hosts {
-        let paths = host.paths(Scope::Project, roots);
+        let paths = host.paths(scope, roots);
         match (paths.agents_dir, host.agents.reason()) {
             (Some(dir), _) => readers.push((host, dir, paths.agents_read)),
             (None, why) => {
-                let why = why.unwrap_or("it has no place for agents in a workspace");
+                let why = why.unwrap_or(match scope {
+                    Scope::Project => "it has no place for agents in a workspace",
+                    Scope::User => "it has no place for agents of the user",
+                });
                 targets.without.push((host.name.clone(), why.to_owned()));
             }
         }

@@ -76,6 +76,26 @@ impl Dialect {
         }
     }
 
+    /// Its name on a command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ours => "ours",
+            Self::Claude => "claude",
+            Self::Zeph => "zeph",
+            Self::OhMyPi => "oh-my-pi",
+            Self::AgentSdk => "agentsdk",
+            Self::Codex => "codex",
+            Self::Copilot => "copilot",
+            Self::Gemini => "gemini",
+            Self::OpenCode => "opencode",
+            Self::Cursor => "cursor",
+            Self::Kiro => "kiro",
+            Self::Qwen => "qwen",
+            Self::Factory => "factory",
+        }
+    }
+
     /// The dialect of a file, as far as its path tells: by the directory that a host looks into, else by the ending that only
     /// one host uses. `None` for any other Markdown file, and for what no host would read there.
     #[must_use]

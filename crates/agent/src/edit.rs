@@ -2,7 +2,7 @@
 //!
 //! [`change`] is a function from text to text. It compares the definition that a file holds with the one that is wanted and edits
 //! only the entries that differ, under the names and in the shape that they have there; comments, order and unknown keys stay. The result is
-//! read again and compared. [`DefinitionFile`] does that to a file, in one step, and [`create`] makes a new one.
+//! read again and compared. [`DefinitionFile`] does that to a file, in one step, and [`plan_create`] makes a new one.
 
 use agents_system::{
     edit::{self as text, Edit, EditError, KeyPath},
@@ -18,7 +18,8 @@ use crate::{
     dialect::grammar::{Key, Naming},
     load::MAX_FILE,
     parse::{Document, Input, Strictness, parse, places},
-    render::{Loss, lowered, render, separated, value},
+    render::{Instead, Loss, Rendered, lowered, render, separated, value},
+    unpack::Existing,
 };
 
 /// Why a file was left as it is.
@@ -54,6 +55,14 @@ pub enum ChangeError {
         /// The file.
         file: Utf8PathBuf,
     },
+    /// The dialect cannot say what was asked for.
+    #[error("{dialect} cannot be told that: {}", spelled(losses))]
+    CannotSay {
+        /// The dialect of the file.
+        dialect: Dialect,
+        /// What would be lost.
+        losses: Vec<Loss>,
+    },
     /// There is one already.
     #[error("`{file}` is there already")]
     Exists {
@@ -77,6 +86,10 @@ pub enum ChangeError {
     File(#[from] ForeignError),
 }
 
+fn spelled(losses: &[Loss]) -> String {
+    losses.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
 impl Explain for ChangeError {
     fn kind(&self) -> ErrorKind {
         match self {
@@ -96,7 +109,12 @@ impl Explain for ChangeError {
             Self::Mismatch { .. } => {
                 Some("make the change by hand; the file was left as it is".to_owned())
             }
-            Self::Exists { .. } | Self::Missing { .. } | Self::TooLarge { .. } => None,
+            Self::CannotSay { .. } => Some(
+                "leave it out, or keep the agent in a file of `.agents/agents`, which can say everything"
+                    .to_owned(),
+            ),
+            Self::Exists { .. } => Some("`--force` replaces it".to_owned()),
+            Self::Missing { .. } | Self::TooLarge { .. } => None,
         }
     }
 }
@@ -327,9 +345,20 @@ impl DefinitionFile {
         }
     }
 
+    /// What it says, as it stands there.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.file.text().unwrap_or_default()
+    }
+
+    /// How it would read if its definition were the wanted one.
+    pub fn plan_change(&self, wanted: &AgentDefinition) -> Result<Changed, ChangeError> {
+        change(&self.input(wanted.origin.source.clone()), wanted)
+    }
+
     /// Makes its definition the wanted one, in one step, under the mode that the file has. An error if somebody else changed the file since.
     pub fn change(&self, wanted: &AgentDefinition) -> Result<(Written, Vec<Loss>), ChangeError> {
-        let changed = change(&self.input(wanted.origin.source.clone()), wanted)?;
+        let changed = self.plan_change(wanted)?;
         Ok((self.file.replace(&changed.text)?, changed.losses))
     }
 
@@ -339,24 +368,75 @@ impl DefinitionFile {
     }
 }
 
-/// Writes a definition into a new file of this directory, in one step. Directories on the way are created.
-pub fn create(
+/// That a dialect can say what was asked for: nothing of `after` may be lost that was not lost of `before` already. What is
+/// written and merely not enforced everywhere is no reason to refuse.
+pub fn check_sayable(
+    before: Option<&AgentDefinition>,
+    after: &AgentDefinition,
+    dialect: Dialect,
+) -> Result<(), ChangeError> {
+    let known = before.map(|it| lowered(it, dialect).1).unwrap_or_default();
+    let mut losses = lowered(after, dialect).1;
+    losses.retain(|it| it.instead != Instead::Unenforced && !known.contains(it));
+    if losses.is_empty() { Ok(()) } else { Err(ChangeError::CannotSay { dialect, losses }) }
+}
+
+/// A file that is to hold a definition, and does not yet.
+#[derive(Debug, Clone)]
+pub struct NewFile {
+    file: ForeignFile,
+    rendered: Rendered,
+}
+
+impl NewFile {
+    /// Where it belongs.
+    #[must_use]
+    pub fn path(&self) -> &Utf8Path {
+        self.file.path()
+    }
+
+    /// What is there now.
+    #[must_use]
+    pub fn before(&self) -> Option<&str> {
+        self.file.text()
+    }
+
+    /// What will be there.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.rendered.text
+    }
+
+    /// What the dialect cannot say.
+    #[must_use]
+    pub fn losses(&self) -> &[Loss] {
+        &self.rendered.losses
+    }
+
+    /// Writes it, in one step. Directories on the way are created.
+    pub fn apply(&self) -> Result<Written, ChangeError> {
+        Ok(self.file.replace(&self.rendered.text)?)
+    }
+}
+
+/// A definition as a file of this directory.
+pub fn plan_create(
     dir: &Utf8Path,
     definition: &AgentDefinition,
     dialect: Dialect,
-) -> Result<(Utf8PathBuf, Vec<Loss>), ChangeError> {
+    existing: Existing,
+) -> Result<NewFile, ChangeError> {
     let rendered = render(definition, dialect);
     // A name is a file name everywhere and leads nowhere else.
     let path = dir.join(&rendered.file_name);
     let file = ForeignFile::load(&path)?;
-    if file.text().is_some() {
+    if file.text().is_some() && existing == Existing::Keep {
         return Err(ChangeError::Exists { file: path });
     }
     if rendered.text.len() as u64 > MAX_FILE {
         return Err(ChangeError::TooLarge { file: path });
     }
-    file.replace(&rendered.text)?;
-    Ok((path, rendered.losses))
+    Ok(NewFile { file, rendered })
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::{
     order::{Order, order},
     search::{Bundled, FileKind, Search},
     shelf::{Contents, Shelf, ShelfState},
-    trust::ProjectTrust,
+    trust::Trusted,
 };
 
 /// The family of what was named on the command line.
@@ -70,7 +70,7 @@ pub fn discover(search: &Search) -> Result<Agents, DiscoverError> {
 pub struct Finder {
     /// Every directory that the last answer comes from.
     shelves: BTreeMap<Shelf, Contents>,
-    trust: ProjectTrust,
+    trusted: Trusted,
     last: Option<Last>,
 }
 
@@ -101,9 +101,9 @@ impl Finder {
         }
         self.last = None;
         let mut known = std::mem::take(&mut self.shelves);
-        if self.trust != search.trust {
+        if self.trusted != search.trusted {
             known.clear();
-            self.trust = search.trust;
+            self.trusted.clone_from(&search.trusted);
         }
         let mut round = Round { search, known, shelves: BTreeMap::new() };
         let mut agents = Agents::default();
@@ -118,7 +118,7 @@ impl Finder {
         if search.bundled == Bundled::Included {
             for definition in bundled::agents() {
                 let definition = Some(definition.clone());
-                agents.add(None, Source::Bundled, BUNDLED_FAMILY, definition, Vec::new());
+                agents.add(None, Source::Bundled, BUNDLED_FAMILY, definition, Vec::new(), None);
             }
         }
         self.shelves = round.shelves;
@@ -171,7 +171,7 @@ impl Round<'_> {
     fn file(&mut self, shelf: Shelf, agents: &mut Agents) {
         let mut inputs = Inputs::new();
         let dialect = Dialect::of_named(&shelf.path).unwrap_or(Dialect::Ours);
-        let book = shelf.open(dialect, &mut inputs, self.search.trust);
+        let book = shelf.open(dialect, &mut inputs);
         let contents = Contents {
             books: vec![book],
             findings: Vec::new(),
@@ -187,18 +187,22 @@ impl Round<'_> {
         }
         let known = self.known.remove(&shelf);
         let known = known.and_then(|mut it| is_fresh(&mut it.fingerprint).then_some(it));
-        let contents = known.unwrap_or_else(|| shelf.read(self.search.trust));
+        let contents = known.unwrap_or_else(|| shelf.read(&self.search.trusted));
         self.take(shelf, contents, agents);
     }
 
     fn take(&mut self, shelf: Shelf, contents: Contents, agents: &mut Agents) {
+        let copies = &self.search.copies;
         for book in &contents.books {
+            let copied = book.definition.as_ref();
+            let copied = copied.and_then(|it| copies.origin(&book.file, &it.origin.digest));
             agents.add(
                 Some(book.file.clone()),
                 shelf.source.clone(),
                 &shelf.family,
                 book.definition.clone(),
                 book.findings.clone(),
+                copied,
             );
         }
         agents.findings.extend(contents.findings.iter().cloned());
@@ -226,31 +230,5 @@ fn is_fresh(fingerprint: &mut Fingerprint) -> bool {
             true
         }
         Freshness::Stale => false,
-    }
-}
-
-/// Tells when the agents have changed. It looks when it is asked, at the price of one `stat` for each place: the program
-/// that embeds it decides how often, and no thread or handle of the system is held meanwhile.
-#[derive(Debug)]
-pub struct Watch {
-    search: Search,
-    finder: Finder,
-    last: Option<Arc<Agents>>,
-}
-
-impl Watch {
-    /// Watches what this search finds.
-    #[must_use]
-    pub fn new(search: Search) -> Self {
-        Self { search, finder: Finder::new(), last: None }
-    }
-
-    /// The agents, if they are others than last time; the first time, always. A file that was only touched, or changed in a
-    /// way that means the same, is no change.
-    pub fn poll(&mut self) -> Result<Option<Arc<Agents>>, DiscoverError> {
-        let now = self.finder.find(&self.search)?;
-        let same = self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &now) || **last == *now);
-        self.last = Some(Arc::clone(&now));
-        Ok((!same).then_some(now))
     }
 }

@@ -11,11 +11,13 @@
 //! | [`load`] | reading its file |
 //! | [`mod@parse`] | from a file of any dialect to the one definition |
 //! | [`deliver`] | which files agents become for the hosts of a workspace |
+//! | [`assign`] | changing a definition by the names of its parts |
 //! | [`edit`] | changing its file: what changed, and no other byte |
 //! | [`mod@render`] | from the one definition to a file of any dialect, with what is lost |
 //! | [`tools`] | which tools an agent may use, and the tools' names in all hosts |
 //! | [`search`] | where agents may be, and in which order that counts |
 //! | [`finder`] | finding them, again and again for nothing when nothing changed |
+//! | [`watch`] | being told when they change |
 //! | [`agents`] | what was found: who wins each name, who lost it, what is wrong |
 //! | [`shelf`] | one directory of definitions |
 //! | [`trust`] | what a definition may say, by who put it there |
@@ -34,6 +36,7 @@
 //! ```
 
 pub mod agents;
+pub mod assign;
 pub mod bundled;
 pub mod commands;
 pub mod definition;
@@ -56,8 +59,10 @@ pub mod tools;
 pub mod trust;
 pub mod unpack;
 pub mod validate;
+pub mod watch;
 
 pub use agents::{Agents, Candidate, Standing, UnknownAgent};
 pub use definition::{AgentDefinition, AgentName};
-pub use finder::{DiscoverError, Finder, Watch, discover};
+pub use finder::{DiscoverError, Finder, discover};
 pub use search::Search;
+pub use watch::{News, Subscription, Watch};

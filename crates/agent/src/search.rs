@@ -1,10 +1,13 @@
 //! Where agents may be, and in which order that counts.
 
+use std::collections::BTreeMap;
+
 use agents_host::{Host, HostId, Roots};
 use agents_plugin::agents::{AgentDir, AgentDirs};
+use agents_system::cache::{Digest, hex};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::{definition::Dialect, trust::ProjectTrust};
+use crate::{definition::Dialect, trust::Trusted};
 
 /// Everything that decides which agents are found: plain data, so that a cached answer knows what it answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +30,38 @@ pub struct Search {
     pub plugin_lists: Vec<Utf8PathBuf>,
     /// Whether the agents in the program count.
     pub bundled: Bundled,
-    /// Whether the user trusts what the project says.
-    pub trust: ProjectTrust,
+    /// The projects that the user trusts.
+    pub trusted: Trusted,
+    /// Files that are copies of agents found elsewhere.
+    pub copies: Copies,
+}
+
+/// Files that were written as copies of agents for some host. As long as they are what was written they take no name: the agent
+/// is the one that they were made of. One that somebody changed is an agent of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Copies(BTreeMap<Utf8PathBuf, Copy>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Copy {
+    digest: String,
+    from: String,
+}
+
+impl Copies {
+    /// Adds one: its file, the digest of what was written in hexadecimal digits, and in words where it comes from.
+    pub fn add(&mut self, file: &Utf8Path, digest: String, from: String) {
+        let file = file.canonicalize_utf8().unwrap_or_else(|_| file.to_owned());
+        self.0.insert(file, Copy { digest, from });
+    }
+
+    /// Where the agent in this file comes from, if it is an unchanged copy.
+    pub(crate) fn origin(&self, file: &Utf8Path, digest: &Digest) -> Option<&str> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let copy = self.0.get(file).or_else(|| self.0.get(&file.canonicalize_utf8().ok()?))?;
+        (copy.digest == hex(digest)).then_some(copy.from.as_str())
+    }
 }
 
 /// What is looked for: what directories of installed plugins are called.
@@ -188,8 +221,17 @@ impl Search {
                 .map(|home| home.join("plugins/installed_plugins.json"))
                 .collect(),
             bundled: Bundled::default(),
-            trust: ProjectTrust::default(),
+            trusted: Trusted::default(),
+            copies: Copies::default(),
         }
+    }
+
+    /// The search for nothing but what is in `.agents/agents`, of the project and of the user.
+    #[must_use]
+    pub fn own_only(cwd: &Utf8Path, roots: &Roots<'_>) -> Self {
+        let families = families(&[], roots).into_iter().filter(|it| it.name == OWN_FAMILY);
+        let nothing = Self::plugins_only(cwd, roots.home, &AgentDirs::default());
+        Self { climb: Climb::ToRepository, families: families.collect(), ..nothing }
     }
 
     /// The search for nothing but what the active set brings.
@@ -205,7 +247,8 @@ impl Search {
             plugins: dirs.dirs.clone(),
             plugin_lists: Vec::new(),
             bundled: Bundled::Excluded,
-            trust: ProjectTrust::default(),
+            trusted: Trusted::default(),
+            copies: Copies::default(),
         }
     }
 

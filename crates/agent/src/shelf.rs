@@ -12,7 +12,7 @@ use crate::{
     definition::{AgentDefinition, Dialect, Source},
     parse::{Input, Strictness, parse},
     search::FileKind,
-    trust::{ProjectTrust, confine},
+    trust::{ProjectTrust, Trusted, confine},
 };
 
 /// No definition is larger.
@@ -73,7 +73,11 @@ pub(crate) type Page = (Utf8PathBuf, Dialect, Result<String, String>);
 
 impl Shelf {
     /// Reads it. One bad file stops nothing.
-    pub(crate) fn read(&self, trust: ProjectTrust) -> Contents {
+    pub(crate) fn read(&self, trusted: &Trusted) -> Contents {
+        let trust = match self.source {
+            Source::Project => trusted.of(&self.path),
+            _ => ProjectTrust::Untrusted,
+        };
         let mut inputs = Inputs::new();
         let mut findings = Vec::new();
         let (state, pages) = self.pages(&mut inputs, &mut findings);
@@ -125,10 +129,10 @@ impl Shelf {
         fitting.max_by_key(|kind| kind.suffix.len()).map(|kind| kind.dialect)
     }
 
-    /// Reads one file.
-    pub(crate) fn open(&self, dialect: Dialect, inputs: &mut Inputs, trust: ProjectTrust) -> Book {
+    /// Reads one file that somebody named.
+    pub(crate) fn open(&self, dialect: Dialect, inputs: &mut Inputs) -> Book {
         let text = self.text(&self.path, inputs);
-        self.parse(&self.path, dialect, text, trust)
+        self.parse(&self.path, dialect, text, ProjectTrust::Untrusted)
     }
 
     fn parse(

@@ -11,6 +11,7 @@
 //! It is decided for each file; what it may not say is taken out of the definition, with a finding, and the rest stands.
 
 use agents_system::finding::{Finding, Place};
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::definition::{AgentDefinition, McpServerUse, PermissionMode, Source};
 
@@ -22,6 +23,32 @@ pub enum ProjectTrust {
     /// It may only have been cloned.
     #[default]
     Untrusted,
+}
+
+/// The projects that the user trusts, by the directories that they are in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trusted(Vec<Utf8PathBuf>);
+
+impl Trusted {
+    /// Everything in these directories and below.
+    #[must_use]
+    pub fn new(roots: &[Utf8PathBuf]) -> Self {
+        let real = |root: &Utf8PathBuf| root.canonicalize_utf8().unwrap_or_else(|_| root.clone());
+        Self(roots.iter().map(real).collect())
+    }
+
+    /// Whether that holds for a directory, as it really is.
+    #[must_use]
+    pub fn of(&self, dir: &Utf8Path) -> ProjectTrust {
+        if self.0.is_empty() {
+            return ProjectTrust::Untrusted;
+        }
+        let real = dir.canonicalize_utf8().unwrap_or_else(|_| dir.to_owned());
+        match self.0.iter().any(|root| real.starts_with(root)) {
+            true => ProjectTrust::Trusted,
+            false => ProjectTrust::Untrusted,
+        }
+    }
 }
 
 /// Something that not everybody may say.
@@ -80,7 +107,8 @@ pub fn confine(definition: &mut AgentDefinition, trust: ProjectTrust) -> Vec<Fin
         );
         let mut finding = Finding::warning(message).hint(match source {
             Source::Project => {
-                "that part is left out; put the file into your own directory to allow it"
+                "that part is left out; `[agents] trust` in `config.toml` may name the project, or put the file into your own \
+                 directory"
             }
             _ => "that part is left out; a file of your own with the same name may say it",
         });

@@ -1,10 +1,14 @@
 //! What can be typed.
 
+mod agent;
+
 use std::ffi::OsString;
 
 use agents_plugin::{config::Registration, manifest::Audience};
 use camino::Utf8PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
+
+pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
 #[derive(Debug, Parser)]
@@ -326,65 +330,6 @@ pub(crate) enum HookCommand {
     /// A coding agent's own call: its name and the event
     #[command(external_subcommand)]
     Called(Vec<String>),
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum AgentCommand {
-    /// List all agents, and where each comes from
-    List {
-        #[command(flatten)]
-        named: NamedAgents,
-    },
-    /// Print the definition of an agent
-    Show {
-        /// The agent
-        agent: String,
-        /// As this coding agent gets it, with what it cannot be told
-        #[arg(long = "for", value_name = "HOST")]
-        host: Option<String>,
-        #[command(flatten)]
-        named: NamedAgents,
-    },
-    /// Say which file a name means, which others it could have meant, and why
-    Explain {
-        /// The agent
-        agent: String,
-        #[command(flatten)]
-        named: NamedAgents,
-    },
-    /// Check a definition, or all definitions in a directory
-    Validate {
-        /// A file or a directory
-        path: Utf8PathBuf,
-        /// Take what is merely not understood for an error
-        #[arg(long)]
-        strict: bool,
-    },
-    /// Write the agents of this program as files, to change them
-    Unpack(UnpackArgs),
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct NamedAgents {
-    /// A definition, or a directory of them, that comes before all others
-    #[arg(long, value_name = "PATH")]
-    pub(crate) agents: Vec<Utf8PathBuf>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct UnpackArgs {
-    /// Only these
-    #[arg(value_name = "AGENT")]
-    pub(crate) names: Vec<String>,
-    /// Into the workspace instead of your home
-    #[arg(long, conflicts_with = "dir")]
-    pub(crate) project: bool,
-    /// Into this directory
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<Utf8PathBuf>,
-    /// Replace files that are there already
-    #[arg(long)]
-    pub(crate) force: bool,
 }
 
 #[derive(Debug, Subcommand)]

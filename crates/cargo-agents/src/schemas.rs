@@ -7,6 +7,7 @@ use schemars::{JsonSchema, schema_for};
 use crate::{
     commands::{
         agent::{
+            change::AgentChangeDocument,
             explain::AgentExplainDocument,
             list::AgentListDocument,
             show::{AgentForHostDocument, AgentShowDocument},
@@ -75,6 +76,7 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<AgentExplainDocument>("agent-explain");
     check::<AgentValidateDocument>("agent-validate");
     check::<AgentUnpackDocument>("agent-unpack");
+    check::<AgentChangeDocument>("agent-change");
     check::<CommandListDocument>("command-list");
     check::<CommandShowDocument>("command-show");
     check::<UpdateDocument>("update");

@@ -18,14 +18,14 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
 /// Findings point into the text.
-fn check_findings(findings: &[Finding], text: &str) {
+pub(crate) fn check_findings(findings: &[Finding], text: &str) {
     for spot in findings.iter().filter_map(|it| it.place.as_ref()?.spot.as_ref()) {
         assert!(spot.line as usize <= text.split('\n').count(), "{spot:?}");
         assert!(spot.text.get(spot.part.start as usize..spot.part.end as usize).is_some());
     }
 }
 
-fn has_error(findings: &[Finding]) -> bool {
+pub(crate) fn has_error(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 

@@ -13,6 +13,7 @@
 //! | `predicate` | `crates` and `predicates` |
 //! | `hosts` | the user's `hosts.toml` |
 //! | `ledger` | the record of what we own |
+//! | `agent_…` | definitions of agents, one target for each dialect: see [`agents`] |
 //! | `lockfile` | `Cargo.lock`, which we read without a TOML parser |
 
 #![allow(
@@ -23,8 +24,10 @@
     reason = "test support: a failure here is a failed test"
 )]
 
+use agents_agent::definition::Dialect;
 use agents_system::edit::Format;
 
+pub mod agents;
 pub mod edits;
 pub mod files;
 
@@ -44,6 +47,19 @@ pub const TARGETS: &[Target] = &[
     ("hosts", |data| text(data, files::hosts)),
     ("ledger", files::ledger),
     ("lockfile", |data| text(data, files::lockfile)),
+    ("agent_ours", |data| agents::check(Dialect::Ours, data)),
+    ("agent_claude", |data| agents::check(Dialect::Claude, data)),
+    ("agent_zeph", |data| agents::check(Dialect::Zeph, data)),
+    ("agent_oh_my_pi", |data| agents::check(Dialect::OhMyPi, data)),
+    ("agent_agentsdk", |data| agents::check(Dialect::AgentSdk, data)),
+    ("agent_codex", |data| agents::check(Dialect::Codex, data)),
+    ("agent_copilot", |data| agents::check(Dialect::Copilot, data)),
+    ("agent_gemini", |data| agents::check(Dialect::Gemini, data)),
+    ("agent_opencode", |data| agents::check(Dialect::OpenCode, data)),
+    ("agent_cursor", |data| agents::check(Dialect::Cursor, data)),
+    ("agent_kiro", |data| agents::check(Dialect::Kiro, data)),
+    ("agent_qwen", |data| agents::check(Dialect::Qwen, data)),
+    ("agent_factory", |data| agents::check(Dialect::Factory, data)),
 ];
 
 /// Runs the target of that name.

@@ -146,7 +146,7 @@ pub(crate) fn part_of(dir: Utf8PathBuf, within: &Utf8Path) -> Utf8PathBuf {
 
 /// In hexadecimal digits.
 pub(crate) fn hex(digest: &Digest) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    agents_system::cache::hex(digest)
 }
 
 pub(crate) fn now() -> u64 {

@@ -12,11 +12,13 @@ use agents_system::{
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
+mod agents;
 mod edit;
 mod enablement;
 mod sandbox;
 mod settings;
 
+pub use agents::{AgentSettings, Deliver};
 pub use edit::Changed;
 pub use enablement::{Decision, Enablement, Key, Scope, Word};
 pub use sandbox::Sandboxed;
@@ -52,6 +54,8 @@ pub struct Config {
     pub auto_sync: AutoSync,
     /// Whose hooks are confined.
     pub sandboxed: Sandboxed,
+    /// What is said about agent definitions.
+    pub agents: AgentSettings,
     /// What there is to say about the file.
     pub findings: Vec<Finding>,
 }
@@ -267,6 +271,7 @@ impl Config {
                     _ => AutoSync::On,
                 },
                 sandboxed: Sandboxed::decode(&root),
+                agents: AgentSettings::decode(&root, dirs),
                 findings: Vec::new(),
             };
             root.warn_unknown();

@@ -14,13 +14,17 @@ use agents_plugin::{
     predicate::Matched,
     skills::{Skill, SkillName, SkillTree},
 };
+pub use agents_system::cache::hex;
 use agents_system::{
+    cache::digest,
     edit::{self, Format, KeyPath},
     finding::{Finding, Severity},
     ledger::{Part, Share, What},
 };
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
+
+use crate::facts::IGNORE_FILE;
 
 /// Everything that hosts should find.
 #[derive(Debug, Default)]
@@ -106,6 +110,15 @@ pub struct DesiredFile {
     pub name: String,
     /// Where it comes from, in words.
     pub from: String,
+}
+
+impl DesiredFile {
+    /// The file that keeps it from git. Agents stand among files of other people, so their directory as a whole cannot be
+    /// ignored; the user's home is not for git anyway, and hook files are for everybody who works there.
+    pub(crate) fn ignore_file(&self, workspace: &Utf8Path) -> Option<Utf8PathBuf> {
+        let dir = self.file.parent().filter(|dir| dir.starts_with(workspace))?;
+        (self.what == What::Agent).then(|| dir.join(IGNORE_FILE))
+    }
 }
 
 /// Adds the skills, in every directory that some of the hosts reads.
@@ -353,12 +366,5 @@ pub fn from(because: &[Matched], plugin: &str) -> String {
 /// Of a file that is ours as a whole.
 #[must_use]
 pub fn digest_of(text: &str) -> String {
-    hex(&agents_system::cache::digest(text.as_bytes()))
-}
-
-/// Hexadecimal digits.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
+    hex(&digest(text.as_bytes()))
 }

@@ -88,6 +88,9 @@ impl Facts {
         }
         for whole in &desired.files {
             facts.see_file(&whole.file);
+            if let Some(ignore) = whole.ignore_file(workspace) {
+                facts.see_file(&ignore);
+            }
         }
         // What others want stays, however it looks.
         let of_workspace =

@@ -27,6 +27,13 @@ pub fn digest(bytes: &[u8]) -> Digest {
     out
 }
 
+/// Hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
+}
+
 /// Tells a damaged payload from a whole one, ten times faster than a cryptographic hash: this is read at every start, and
 /// nobody but us writes it. Every step can be undone, so a change of one word never goes unnoticed.
 fn checksum(bytes: &[u8]) -> u64 {

@@ -74,6 +74,8 @@ pub enum What {
     Hook,
     /// An agent.
     Agent,
+    /// What keeps ours from git.
+    Ignore,
 }
 
 impl What {
@@ -85,6 +87,7 @@ impl What {
             Self::Server => "mcp",
             Self::Hook => "hook",
             Self::Agent => "agent",
+            Self::Ignore => "ignore",
         }
     }
 
@@ -96,6 +99,7 @@ impl What {
             Self::Server => format!("the MCP server `{name}`"),
             Self::Hook => format!("the hook for `{name}`"),
             Self::Agent => format!("the agent `{name}`"),
+            Self::Ignore => format!("what git ignores in `{name}`"),
         }
     }
 }

@@ -1,5 +1,4 @@
 use agents_host::{find, hosts};
-use camino::Utf8Path;
 
 use super::*;
 use crate::{
@@ -11,7 +10,7 @@ fn targets_of(names: &[&str]) -> Targets {
     let (all, _) = hosts(None);
     let chosen: Vec<&Host> = names.iter().map(|name| find(&all, name).unwrap()).collect();
     let (home, workspace) = (Utf8Path::new("/home"), Utf8Path::new("/ws"));
-    targets(&chosen, &Roots { home, workspace: Some(workspace), env: &|_| None })
+    targets(&chosen, Scope::Project, &Roots { home, workspace: Some(workspace), env: &|_| None })
 }
 
 fn dirs(names: &[&str]) -> Vec<String> {
@@ -35,6 +34,34 @@ fn hosts_that_read_the_directory_of_another_one_get_agents_once() {
         dirs(&["copilot", "codex"]),
         ["codex /ws/.codex/agents", "copilot /ws/.github/agents"]
     );
+}
+
+#[test]
+fn a_host_that_reads_where_an_agent_is_needs_no_copy() {
+    let (all, _) = hosts(None);
+    let roots = Roots {
+        home: Utf8Path::new("/home"),
+        workspace: Some(Utf8Path::new("/ws")),
+        env: &|_| None,
+    };
+    let readers = |dir: &str| {
+        let reading = all.iter().filter(|host| reads(host, dir.into(), &roots));
+        reading.map(|host| host.id.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(readers("/ws/.agents/agents"), ["antigravity", "goose"]);
+    assert_eq!(readers("/home/.agents/agents"), ["goose"]);
+    assert_eq!(readers("/elsewhere"), [""; 0]);
+}
+
+#[test]
+fn agents_of_the_user_go_where_each_host_keeps_those() {
+    let (all, _) = hosts(None);
+    let chosen: Vec<&Host> =
+        ["claude", "codex", "goose"].map(|name| find(&all, name).unwrap()).to_vec();
+    let roots = Roots { home: Utf8Path::new("/home"), workspace: None, env: &|_| None };
+    let written = targets(&chosen, Scope::User, &roots).written;
+    let dirs: Vec<&str> = written.iter().map(|it| it.dir.as_str()).collect();
+    assert_eq!(dirs, ["/home/.claude/agents", "/home/.codex/agents"]);
 }
 
 #[test]

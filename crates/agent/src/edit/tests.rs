@@ -178,8 +178,13 @@ fn files_are_created_changed_and_deleted() {
     assert!(open.change(&definition).is_err(), "somebody changed it since it was opened");
     for dialect in Dialect::ALL {
         let dir = scratch.path(format!("new/{dialect}/agents"));
-        let (path, _) = create(&dir, &definition, dialect).unwrap();
-        assert!(matches!(create(&dir, &definition, dialect), Err(ChangeError::Exists { .. })));
+        let plan = |existing| plan_create(&dir, &definition, dialect, existing);
+        let new = plan(Existing::Keep).unwrap();
+        assert!(!new.path().exists(), "a plan writes nothing");
+        assert_eq!(new.apply().unwrap(), Written::Created);
+        let path = new.path().to_owned();
+        assert!(matches!(plan(Existing::Keep), Err(ChangeError::Exists { .. })));
+        assert_eq!(plan(Existing::Replace).unwrap().apply().unwrap(), Written::Unchanged);
         let made = DefinitionFile::open(&path, dialect).unwrap();
         assert_eq!(made.definition(Source::User).0.unwrap().description, "d");
         assert_eq!(made.delete().unwrap(), Written::Removed);

@@ -13,16 +13,14 @@ use super::{
 };
 use crate::{
     definition::{
-        AgentDefinition, AgentName, Choice, Dialect, Effort, Isolation, Limits, MAX_NAME,
-        McpServerUse, MemoryScope, ModelPattern, OutputSchema, PermissionMode, SkillFilter, Spawns,
-        Waiting,
+        AgentDefinition, AgentName, Dialect, Effort, Isolation, MAX_NAME, McpServerUse,
+        MemoryScope, ModelPattern, OutputSchema, PermissionMode, SkillFilter, Waiting,
     },
     dialect::{
         grammar::{Grammar, Key, Lines, Naming},
         stem,
     },
     entries,
-    tools::Tools,
 };
 
 pub(super) fn read(
@@ -34,26 +32,10 @@ pub(super) fn read(
     let mut reader = Reader { document, grammar, strictness: input.strictness, findings };
     let (entries, extra) = reader.classify();
     let mut definition = AgentDefinition {
-        name: AgentName::new("x")?,
-        description: String::new(),
         prompt: document.body().map(str::trim).unwrap_or_default().to_owned(),
-        tools: Tools::default(),
-        spawns: Spawns::None,
-        model: Vec::new(),
-        effort: None,
-        output: None,
-        waiting: None,
-        isolation: None,
-        permission_mode: None,
-        limits: Limits::default(),
-        skills: SkillFilter::default(),
-        mcp_servers: Vec::new(),
-        hooks: None,
-        memory: None,
-        secrets: Vec::new(),
-        choice: Choice::default(),
         extra,
         origin: origin(input),
+        ..AgentDefinition::blank(AgentName::new("x")?)
     };
     let name = reader.name(input, &entries, &mut definition.extra);
     reader.check_required(&entries);

@@ -1,6 +1,9 @@
 //! Finding agents again.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, mpsc},
+    time::Duration,
+};
 
 use agents_agent::{Finder, Watch};
 
@@ -98,4 +101,41 @@ fn a_watch_tells_of_changes_and_only_of_those() {
     fs_err::remove_file(tree.scratch.path("home/.claude/agents/a.md")).unwrap();
     assert_eq!(watch.poll().unwrap().unwrap().iter().count(), 1);
     assert!(watch.poll().unwrap().is_none());
+}
+
+#[test]
+fn a_subscriber_is_called_with_what_is_new_until_it_leaves() {
+    let mut tree = Tree::new();
+    tree.agent("home/.claude/agents/a.md", "a");
+    let named = tree.scratch.write("named.md", crate::trees::agent("n", "d"));
+    tree.search.named = vec![named.clone()];
+    let (tell, told) = mpsc::channel();
+    let subscription =
+        Watch::new(tree.search.clone()).subscribe(Duration::from_millis(1), move |news| {
+            let words = |names: Vec<String>| names.join(" ");
+            let said = match news {
+                Ok(it) => {
+                    format!("+{} ~{} -{}", words(it.added), words(it.changed), words(it.removed))
+                }
+                Err(error) => error.to_string(),
+            };
+            // The test may be over.
+            let _ = tell.send(said);
+        });
+    let next = || told.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert_eq!(next(), "+n a ~ -");
+    tree.agent("home/.claude/agents/b.md", "b");
+    assert_eq!(next(), "+b ~ -");
+    tree.scratch.write("home/.claude/agents/a.md", crate::trees::agent("a", "another"));
+    assert_eq!(next(), "+ ~a -");
+    fs_err::remove_file(tree.scratch.path("home/.claude/agents/b.md")).unwrap();
+    assert_eq!(next(), "+ ~ -b");
+    fs_err::remove_file(&named).unwrap();
+    assert!(next().starts_with("--agents path does not exist"), "once, and no more");
+    tree.search.named.clear();
+    tree.scratch.write("named.md", crate::trees::agent("n", "d"));
+    assert_eq!(next(), "+n a ~ -", "after an error everything is new");
+    drop(subscription);
+    tree.agent("home/.claude/agents/c.md", "c");
+    assert_eq!(told.recv(), Err(mpsc::RecvError), "nobody is left to call");
 }

@@ -13,6 +13,7 @@
 mod again;
 mod bundled;
 mod change;
+mod conformance;
 mod corpus;
 mod discovery;
 mod generate;

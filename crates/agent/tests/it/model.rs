@@ -6,7 +6,6 @@ use agents_agent::definition::Dialect;
 use agents_agent::{
     Finder, Search,
     search::{Bundled, Climb, Family, FileKind},
-    trust::ProjectTrust,
 };
 use agents_testkit::scratch::Scratch;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -91,7 +90,8 @@ fn search(root: &Utf8Path, depth: usize) -> Search {
         plugins: Vec::new(),
         plugin_lists: Vec::new(),
         bundled: Bundled::Excluded,
-        trust: ProjectTrust::Untrusted,
+        trusted: agents_agent::trust::Trusted::default(),
+        copies: agents_agent::search::Copies::default(),
     }
 }
 

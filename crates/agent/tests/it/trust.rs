@@ -3,7 +3,7 @@
 use agents_agent::{
     AgentDefinition,
     definition::{McpServerUse, PermissionMode, Source},
-    trust::{ProjectTrust, confine},
+    trust::{ProjectTrust, Trusted, confine},
 };
 
 use crate::trees::Tree;
@@ -41,7 +41,33 @@ fn a_file_of_a_project_may_widen_nothing_until_the_project_is_trusted() {
     home/work/app/.agents/agents/a.md: agent `greedy` asks for secrets, which a project that is not trusted may not
     home/work/app/.agents/agents/a.md: agent `greedy` asks for MCP servers of its own, which a project that is not trusted may not
     ");
-    tree.search.trust = ProjectTrust::Trusted;
+    tree.search.trusted = Trusted::new(&[tree.scratch.path("home/work")]);
+    assert_eq!(wants_all(tree.find().get("greedy").unwrap()), [true; 4]);
+    tree.search.trusted = Trusted::new(&[tree.scratch.path("home/work/ap")]);
+    assert_eq!(wants_all(tree.find().get("greedy").unwrap()), [false; 4], "another directory");
+}
+
+#[test]
+fn trust_is_decided_for_each_directory_not_for_where_the_user_stands() {
+    let mut tree = Tree::new();
+    tree.scratch.write("home/work/app/.git/HEAD", "");
+    tree.scratch.write("home/work/app/.claude/agents/a.md", GREEDY);
+    tree.search.cwd = tree.scratch.path("home/work/app/sub");
+    tree.scratch.write("home/work/app/sub/.agents/agents/b.md", GREEDY.replace("greedy", "near"));
+    tree.search.trusted = Trusted::new(&[tree.scratch.path("home/work/app/sub")]);
+    let agents = tree.find();
+    assert_eq!(wants_all(agents.get("near").unwrap()), [true; 4]);
+    assert_eq!(wants_all(agents.get("greedy").unwrap()), [false; 4]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_trusted_directory_is_one_by_any_name() {
+    let mut tree = Tree::new();
+    tree.scratch.write("home/work/app/.agents/agents/a.md", GREEDY);
+    let link = tree.scratch.path("home/link");
+    std::os::unix::fs::symlink(tree.scratch.path("home/work"), &link).unwrap();
+    tree.search.trusted = Trusted::new(&[link]);
     assert_eq!(wants_all(tree.find().get("greedy").unwrap()), [true; 4]);
 }
 

@@ -1,17 +1,28 @@
 //! `cargo agents agent …`
 
+pub(crate) mod change;
+mod edit;
 pub(crate) mod explain;
 pub(crate) mod list;
+mod new;
+mod remove;
 pub(crate) mod show;
 pub(crate) mod unpack;
 pub(crate) mod validate;
 
 use std::process::ExitCode;
 
-use agents_agent::{Agents, Candidate, Search, Standing, definition::Source, discover};
+use agents_agent::{
+    Agents, Candidate, Search, Standing, definition::Source, discover, search::Copies,
+    trust::Trusted,
+};
 use agents_host::find;
 use agents_plugin::{agents::AgentDirs, probes::Acquire};
-use agents_system::finding::Finding;
+use agents_sync::Places;
+use agents_system::{
+    finding::Finding,
+    ledger::{Ledger, Property, What},
+};
 use camino::Utf8PathBuf;
 
 use super::wanted;
@@ -23,6 +34,7 @@ use crate::{
     settings::Settings,
 };
 
+use change::Doing;
 pub(super) use list::one_line;
 
 pub(crate) fn run(
@@ -42,6 +54,11 @@ pub(crate) fn run(
         }
         AgentCommand::Explain { agent, named } => {
             explain::run(&found(settings, &named.agents)?, output, agent)
+        }
+        AgentCommand::New(args) => new::run(settings, output, args),
+        AgentCommand::Edit(args) => edit::run(settings, output, args),
+        AgentCommand::Remove { agent, dry_run, named } => {
+            remove::run(settings, output, agent, Doing::new(*dry_run), &named.agents)
         }
         AgentCommand::Validate { path, strict } => validate::run(output, path, *strict),
         AgentCommand::Unpack(args) => unpack::run(settings, output, args),
@@ -71,9 +88,23 @@ fn found(settings: &Settings, named: &[Utf8PathBuf]) -> Result<Found, Failure> {
         let roots = wanted::roots(&home, workspace.map(|it| it.root.as_path()));
         let mut search = Search::new(&settings.cwd, &hosts, &roots).with_plugins(&brought);
         search.named = named.iter().map(|path| settings.cwd.join(path)).collect();
+        search.trusted = Trusted::new(&here.registries.config.agents.trust);
+        search.copies = copies(settings)?;
         let agents = discover(&search)?;
         Ok(Found { agents, brought, findings })
     })
+}
+
+/// The files of agents that `sync` wrote.
+fn copies(settings: &Settings) -> Result<Copies, Failure> {
+    let mut copies = Copies::default();
+    let ledger = Ledger::load(&Places::below(&settings.dirs.state).ledger)?;
+    for entry in ledger.entries.into_iter().filter(|it| it.what == What::Agent) {
+        if let Property::File { file, digest } = entry.property {
+            copies.add(&file, digest, entry.from);
+        }
+    }
+    Ok(copies)
 }
 
 /// Who put something there, in one or a few words.
@@ -105,6 +136,10 @@ impl Found {
     fn why_not(&self, candidate: &Candidate) -> Option<String> {
         match candidate.standing {
             Standing::Wins => None,
+            Standing::Copy => {
+                let from = candidate.copy_of.as_deref().unwrap_or_default();
+                Some(format!("a copy that `sync` delivered of the agent from {from}"))
+            }
             Standing::ShadowedBy(winner) => {
                 let winner = self.agents.candidates.get(winner)?;
                 Some(format!("shadowed by {}", winner.place()))

@@ -12,6 +12,7 @@ use agents_system::{
     finding::{Finding, Severity},
     ledger::What,
 };
+use camino::Utf8Path;
 use serde::Serialize;
 use similar::TextDiff;
 
@@ -55,7 +56,7 @@ pub(crate) struct SyncHostsDocument {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ChangeView {
-    /// `skill`, `mcp`, `hook` or `agent`
+    /// `skill`, `mcp`, `hook`, `agent`, or `ignore` for what keeps agents from git
     kind: &'static str,
     name: String,
     /// `new`, `updated` or `removed`
@@ -327,11 +328,14 @@ pub(super) fn counted(lines: usize) -> String {
     if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
 }
 
-/// One row for what several hosts get. The events that a host calls us for are one row, too: nobody chose them one by one.
+/// One row for what several hosts get. The events that a host calls us for are one row, too: nobody chose them one by one. What keeps ours
+/// from git goes without saying, unless there is nothing else.
 fn joined(views: &[ChangeView]) -> Vec<ChangeView> {
     let mut rows: Vec<ChangeView> = Vec::new();
     let hook = What::Hook.word();
-    for view in views {
+    let ignore = What::Ignore.word();
+    let said = views.iter().any(|view| view.kind != ignore);
+    for view in views.iter().filter(|view| !said || view.kind != ignore) {
         let same = |row: &&mut ChangeView| {
             (&row.from, row.kind, row.action) == (&view.from, view.kind, view.action)
                 && (row.name == view.name || view.kind == hook)
@@ -393,12 +397,12 @@ fn view(change: &Change) -> Vec<ChangeView> {
 /// The change of a file, with three lines around every part.
 fn diff(change: &Change) -> Option<String> {
     let Change::File { file, before, after, .. } = change else { return None };
-    let (old, new) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
-    let names = match change.action() {
-        Action::New => ("/dev/null", file.as_str()),
-        Action::Removed => (file.as_str(), "/dev/null"),
-        Action::Updated => (file.as_str(), file.as_str()),
-    };
-    let diff = TextDiff::from_lines(old, new);
-    Some(diff.unified_diff().context_radius(3).header(names.0, names.1).to_string())
+    Some(unified(file, before.as_deref(), after.as_deref()))
+}
+
+/// What changes in a file, as a unified diff with three lines around every part.
+pub(super) fn unified(file: &Utf8Path, before: Option<&str>, after: Option<&str>) -> String {
+    let name = |text: Option<&str>| if text.is_some() { file.as_str() } else { "/dev/null" };
+    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    diff.unified_diff().context_radius(3).header(name(before), name(after)).to_string()
 }

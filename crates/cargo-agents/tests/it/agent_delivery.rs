@@ -188,3 +188,159 @@ fn show_prints_what_a_host_would_get_and_what_it_cannot_be_told() {
         assert!(run.stderr.contains(why), "{run:?}");
     }
 }
+
+/// A workspace with an agent of its own and one of the user, of which these are to be delivered.
+fn own(hosts: &str, deliver: &str) -> Synced {
+    let synced = Synced::new();
+    configure(&synced, hosts, deliver);
+    scratch::write(&synced.root().join(".agents/agents/team.md"), named("team"));
+    scratch::write(&synced.world.user().join(".agents/agents/mine.md"), named("mine"));
+    synced
+}
+
+fn configure(synced: &Synced, hosts: &str, deliver: &str) {
+    synced.world.config(&format!(
+        "hosts = {hosts}\nhook-scope = \"project\"\n[defaults]\nsymposium-recommendations = false\n\
+         [agents]\ndeliver = {deliver}\n"
+    ));
+}
+
+fn named(name: &str) -> String {
+    REVIEWER.replace("reviewer", name)
+}
+
+fn user_has(synced: &Synced, relative: &str) -> bool {
+    synced.world.user().join(relative).exists()
+}
+
+#[test]
+fn agents_of_the_user_and_of_the_workspace_are_delivered_only_if_asked() {
+    let synced = own("[\"claude\", \"codex\"]", "[]");
+    synced.ok(&["sync"]);
+    assert!(!has(&synced, ".claude/agents") && !user_has(&synced, ".claude/agents"));
+    configure(&synced, "[\"claude\", \"codex\"]", "[\"team\"]");
+    let said = synced.ok(&["sync"]);
+    assert!(said.contains(".agents/agents  agent  team  new       claude, codex\n"), "{said}");
+    assert_eq!(synced.read(".claude/agents/team.md"), named("team"));
+    assert!(has(&synced, ".codex/agents/team.toml"));
+    assert!(!user_has(&synced, ".claude/agents"));
+    configure(&synced, "[\"claude\", \"codex\"]", "\"*\"");
+    synced.ok(&["sync"]);
+    assert!(user_has(&synced, ".claude/agents/mine.md"), "the user's own go to the user's own");
+    assert!(user_has(&synced, ".codex/agents/mine.toml"));
+    assert!(!has(&synced, ".claude/agents/mine.md"));
+    assert!(synced.ok(&["sync"]).starts_with("Nothing to do"));
+    synced.ok(&["sync", "--check"]);
+    configure(&synced, "[\"claude\", \"codex\"]", "[]");
+    synced.ok(&["sync"]);
+    assert!(!has(&synced, ".claude/agents") && !user_has(&synced, ".claude/agents"));
+    assert!(has(&synced, ".agents/agents/team.md") && user_has(&synced, ".agents/agents/mine.md"));
+}
+
+#[test]
+fn what_an_own_agent_loses_in_a_host_is_said_when_asked() {
+    let synced = own("[\"codex\"]", "[\"team\"]");
+    let said = synced.run(&["sync", "--verbose"]).stderr;
+    assert!(said.contains("agent `team` in Codex CLI: the limit of turns cannot be"), "{said}");
+    let said = synced.run(&["sync"]).stderr;
+    assert!(!said.contains("limit of turns"), "{said}");
+    configure(&synced, "[\"codex\"]", "[\"tema\"]");
+    let said = synced.run(&["sync"]).stderr;
+    assert!(said.contains("names `tema`, and there is no such agent"), "{said}");
+}
+
+#[test]
+fn a_host_that_reads_where_an_agent_is_gets_no_copy() {
+    let synced = own("[\"goose\", \"antigravity\"]", "\"*\"");
+    synced.ok(&["sync"]);
+    assert!(!has(&synced, ".goose/agents") && !user_has(&synced, ".goose/agents"));
+    let files = std::fs::read_dir(synced.root().join(".agents/agents")).unwrap().count();
+    assert_eq!(files, 1, "not into the directory that it comes from");
+}
+
+#[test]
+fn a_copy_is_no_agent_of_its_own_until_somebody_changes_it() {
+    let synced = own("[\"claude\"]", "[\"team\"]");
+    scratch::write(&synced.world.home().join("plugins/serde/agents/reviewer.md"), REVIEWER);
+    plugin(&synced, "crates = [\"serde\"]");
+    synced.ok(&["sync"]);
+    assert!(has(&synced, ".claude/agents/reviewer.md"));
+    let listed = |name: &str| {
+        let document = json(&synced, &["agent", "list", "--json"]);
+        let agents = document["agents"].as_array().unwrap().clone();
+        let winner = agents.into_iter().find(|it| it["name"] == name && it["available"] == true);
+        winner.unwrap()["source"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(listed("reviewer"), "plugin serde-tools");
+    let explained = synced.ok(&["agent", "explain", "reviewer"]);
+    let copy = "a copy that `sync` delivered of the agent from serde 1.0.200\n";
+    assert!(explained.contains("  copy      project ") && explained.contains(copy), "{explained}");
+    let explained = synced.ok(&["agent", "explain", "team"]);
+    assert!(explained.contains("delivered of the agent from .agents/agents\n"), "{explained}");
+    let edited = synced.run(&["agent", "edit", "team", "effort=low"]);
+    assert!(edited.stdout.contains(".agents/agents/team.md"), "the one it was made of: {edited:?}");
+    synced.ok(&["sync"]);
+    assert!(synced.read(".claude/agents/team.md").contains("effort: low"));
+    let file = synced.root().join(".claude/agents/reviewer.md");
+    scratch::write(&file, REVIEWER.replace("You review.", "You review my way."));
+    assert_eq!(listed("reviewer"), "project");
+}
+
+#[test]
+fn an_own_agent_hides_that_of_a_plugin() {
+    let synced = world("[\"claude\"]");
+    scratch::write(
+        &synced.root().join(".agents/agents/r.md"),
+        REVIEWER.replace("review.", "mine."),
+    );
+    configure(&synced, "[\"claude\"]", "\"*\"");
+    let run = synced.run(&["sync", "--verbose"]);
+    assert!(synced.read(".claude/agents/reviewer.md").contains("You mine."), "{run:?}");
+    assert!(run.stderr.contains("agent `reviewer` is shadowed by"), "{run:?}");
+}
+
+#[test]
+fn what_a_project_may_not_say_reaches_no_host_until_the_project_is_trusted() {
+    let synced = own("[\"claude\"]", "[\"team\"]");
+    let text = named("team").replace("maxTurns: 20", "permissionMode: acceptEdits");
+    scratch::write(&synced.root().join(".agents/agents/team.md"), text);
+    let run = synced.run(&["sync"]);
+    assert!(run.stderr.contains("`[agents] trust` in `config.toml`"), "{run:?}");
+    assert!(!synced.read(".claude/agents/team.md").contains("permissionMode"));
+    let root = synced.root();
+    let trusted = format!("[\"team\"]\ntrust = [\"{root}\"]");
+    configure(&synced, "[\"claude\"]", &trusted);
+    let run = synced.run(&["sync"]);
+    assert_eq!(run.stderr, "", "{run:?}");
+    assert!(synced.read(".claude/agents/team.md").contains("permissionMode: acceptEdits"));
+}
+
+#[test]
+fn git_does_not_see_what_was_delivered_and_sees_everything_else() {
+    let synced = own("[\"claude\"]", "\"*\"");
+    scratch::write(&synced.root().join(".claude/agents/mine-too.md"), named("mine-too"));
+    synced.ok(&["sync"]);
+    let ignore = ".claude/agents/.gitignore";
+    assert_eq!(
+        synced.read(ignore),
+        "# Written by `cargo agents sync`, as are these files.\n/.gitignore\n/team.md\n"
+    );
+    assert!(!user_has(&synced, ignore), "the home is not for git");
+    synced.ok(&["sync", "--check"]);
+    scratch::write(&synced.root().join(".agents/agents/more.md"), named("more"));
+    synced.ok(&["sync"]);
+    assert!(synced.read(ignore).ends_with("/more.md\n/team.md\n"));
+    synced.ok(&["uninstall"]);
+    assert!(!has(&synced, ignore) && has(&synced, ".claude/agents/mine-too.md"));
+}
+
+#[test]
+fn who_has_rules_for_git_there_keeps_them_and_so_does_who_has_that_agent() {
+    let synced = own("[\"claude\", \"codex\"]", "\"*\"");
+    scratch::write(&synced.root().join(".claude/agents/.gitignore"), "mine\n");
+    scratch::write(&synced.root().join(".codex/agents/team.toml"), "name = \"team\"\n");
+    let run = synced.run(&["sync"]);
+    assert!(run.stderr.contains("a file is there that is not ours"), "{run:?}");
+    assert_eq!(synced.read(".claude/agents/.gitignore"), "mine\n");
+    assert!(!has(&synced, ".codex/agents/.gitignore"), "their own agent is theirs to commit");
+}

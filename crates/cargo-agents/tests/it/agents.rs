@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::world::{Run, World};
 
-fn shown(world: &World, args: &[&str]) -> String {
+pub(crate) fn shown(world: &World, args: &[&str]) -> String {
     let Run { stdout, stderr, code } = world.agents(args);
     let mut text = match code {
         Some(0) => String::new(),

@@ -93,3 +93,19 @@ fn where_nothing_may_be_written_a_session_begins_in_silence() {
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
     assert!(!context(&run).contains("queries"), "{run:?}");
 }
+
+#[test]
+fn a_session_is_told_about_new_agents() {
+    let world = World::new();
+    world.config(SYNCING);
+    let manifest = "name = \"tools\"\ncrates = [\"serde\"]\n[[agents]]\nsource.path = \"agents\"\n";
+    let plugin = world.plugin("tools", manifest);
+    let file = plugin.parent().unwrap().join("agents/reviewer.md");
+    scratch::write(&file, "---\nname: reviewer\ndescription: Reviews\n---\nReview.\n");
+    let first = start(&world);
+    assert!(world.sample.root().join(".claude/agents/reviewer.md").exists(), "{first:?}");
+    let news =
+        "New in this workspace: the agent `reviewer` (serde 1.0.200), from the next session on.";
+    assert!(context(&first).contains(news), "{first:?}");
+    assert!(!context(&start(&world)).contains("New in this workspace"));
+}

@@ -37,6 +37,8 @@ plugins.use = []                            # default
 plugins.auto-enable = []                    # default
 plugins.disable = [\"todo\"]                  # ~/config.toml:3
 sandbox.plugins = []                        # default
+agents.deliver = []                         # default
+agents.trust = []                           # default
 
 [[registry]]                                # ~/config.toml:11
 name = \"team\"

@@ -11,6 +11,7 @@
 mod auto_sync;
 mod world;
 
+mod agent_changes;
 mod agent_delivery;
 mod agents;
 mod audit;

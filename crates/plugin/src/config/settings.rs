@@ -49,6 +49,7 @@ impl Config {
         let defaults = root.table("defaults");
         let plugins = root.table("plugins");
         let sandbox = root.table("sandbox");
+        let agents = root.table("agents");
         let of = |table: Option<&Table<'_>>, key| {
             let value = table.and_then(|table| table.get(key));
             value.map_or(Origin::Default, |value| Origin::File { line: value.line() })
@@ -86,6 +87,8 @@ impl Config {
             ),
             ("plugins.disable", enablement.value(Key::Disable), of(plugins.as_ref(), "disable")),
             ("sandbox.plugins", self.sandboxed.value(), of(sandbox.as_ref(), "plugins")),
+            ("agents.deliver", self.agents.deliver.value(), of(agents.as_ref(), "deliver")),
+            ("agents.trust", json!(self.agents.trust), of(agents.as_ref(), "trust")),
         ]
         .into_iter()
         .map(|(key, value, origin)| Setting { key, value, origin })

@@ -337,6 +337,22 @@ mod changing {
 }
 
 #[test]
+fn agents_are_delivered_and_projects_trusted_by_name() {
+    let deliver = |text: &str| good(text).agents.deliver;
+    assert_eq!(deliver(""), Deliver::None);
+    assert_eq!(deliver("[agents]\n"), Deliver::None);
+    assert_eq!(deliver("[agents]\ndeliver = \"*\"\n"), Deliver::All);
+    assert_eq!(deliver("[agents]\ndeliver = [\"a\", \"*\"]\n"), Deliver::All);
+    let some = deliver("[agents]\ndeliver = \"reviewer\"\n");
+    assert!(some.includes("reviewer") && !some.includes("Reviewer") && !some.includes("*"));
+    assert_eq!(good("[agents]\ntrust = [\"/no/such\"]\n").agents.trust, ["/no/such"]);
+    let wrong = |text: &str| errors(&format!("[agents]\n{text}\n"));
+    assert_eq!(wrong("deliver = [\"\"]"), ["2:12 the name of an agent is not empty"]);
+    assert_eq!(wrong("trust = [\"*\"]"), ["2:10 it takes the directory of a project"]);
+    assert_eq!(wrong("delivers = []"), ["2:1 unknown key `delivers` in [agents]"]);
+}
+
+#[test]
 fn the_sandbox_is_for_those_that_are_named() {
     let guard = PluginName::new("my-guard").unwrap();
     let from = |name: &str| {
@@ -391,6 +407,8 @@ mod settings {
                 r#"plugins.use = ["a",{"name":"b","workspace":"/w"}], 11"#,
                 r#"plugins.disable = ["*"], 12"#,
                 r#"sandbox.plugins = ["*"], 21"#,
+                "agents.deliver = []",
+                "agents.trust = []",
                 r#"registry = {"name":"team","git":"https://x.test/y","auto-update":false}, 13"#,
                 r#"registry = {"name":"mine","path":"/p","auto-update":true}, 17"#,
             ]
@@ -418,6 +436,8 @@ mod settings {
                 "plugins.auto-enable = []",
                 "plugins.disable = []",
                 "sandbox.plugins = []",
+                "agents.deliver = []",
+                "agents.trust = []",
             ]
         );
     }

@@ -1,18 +1,22 @@
 //! Files that are ours as a whole: agents, and the hook files of hosts that read every file of a directory.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use agents_host::{HostId, hooks::OUR_NAME};
 use agents_system::{
     finding::{Finding, Place},
-    ledger::{Entry, Property},
+    ledger::{Entry, Property, What},
 };
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Action, Change, Edited, Given, Note, Plan};
 use crate::{
     desired::{DesiredFile, digest_of},
-    facts::File,
+    facts::{File, IGNORE_FILE},
 };
+
+/// Says whose the file is.
+const IGNORE_NOTE: &str = "# Written by `cargo agents sync`, as are these files.\n";
 
 pub(super) fn plan(plan: &mut Plan, given: Given<'_>) {
     let mut wanted: BTreeSet<&Utf8Path> = BTreeSet::new();
@@ -21,6 +25,9 @@ pub(super) fn plan(plan: &mut Plan, given: Given<'_>) {
             put(plan, given, whole);
         }
     }
+    let ignores = ignores(plan, given);
+    ignores.iter().for_each(|whole| put(plan, given, whole));
+    wanted.extend(ignores.iter().map(|whole| whole.file.as_path()));
     let is_wanted = |property: &Property| match property {
         Property::File { file, .. } => wanted.contains(file.as_path()),
         Property::Directory { .. } | Property::Part(_) => true,
@@ -28,6 +35,30 @@ pub(super) fn plan(plan: &mut Plan, given: Given<'_>) {
     for entry in given.abandoned(plan, is_wanted) {
         take(plan, given, entry);
     }
+}
+
+/// One file for each directory in which agents are ours, so that git sees none of them. Only what is ours is in it: an agent of
+/// somebody else with a name that we would have used is theirs to commit.
+fn ignores(plan: &Plan, given: Given<'_>) -> Vec<DesiredFile> {
+    let mut all: BTreeMap<Utf8PathBuf, (HostId, BTreeSet<&str>)> = BTreeMap::new();
+    for whole in &given.desired.files {
+        let Some(ignore) = whole.ignore_file(given.workspace) else { continue };
+        let ours = given.ledger.file(&ignore).is_some();
+        let free = *given.facts.file(&ignore) == File::Absent;
+        // Who has one of their own there has decided.
+        if (ours || free) && plan.owned.file(&whole.file).is_some() {
+            let (_, names) = all.entry(ignore).or_insert((whole.host.clone(), BTreeSet::new()));
+            names.extend(whole.file.file_name());
+        }
+    }
+    let file = |(file, (host, names)): (Utf8PathBuf, (HostId, BTreeSet<&str>))| {
+        let names = names.into_iter().fold(String::new(), |text, name| text + "/" + name + "\n");
+        let text = format!("{IGNORE_NOTE}/{IGNORE_FILE}\n{names}");
+        let name = file.parent().and_then(|dir| dir.strip_prefix(given.workspace).ok());
+        let name = name.map(ToString::to_string).unwrap_or_default();
+        DesiredFile { host, file, text, what: What::Ignore, name, from: OUR_NAME.to_owned() }
+    };
+    all.into_iter().map(file).collect()
 }
 
 fn put(plan: &mut Plan, given: Given<'_>, whole: &DesiredFile) {

@@ -25,7 +25,7 @@ pub(crate) struct AgentExplainDocument {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct StepView {
-    /// `wins`, `shadowed` or `invalid`
+    /// `wins`, `shadowed`, `copy` (`sync` delivered it) or `invalid`
     standing: &'static str,
     /// `command-line`, `project`, `user`, `plugin`, `crate` or `bundled`
     scope: &'static str,
@@ -64,8 +64,8 @@ pub(super) fn run(found: &Found, output: &Output, name: &str) -> Result<ExitCode
         let place = candidate.file.as_ref().map_or("in the program", |it| it.as_str());
         let source = source_in_words(&candidate.source);
         output.line(format!("  {:8}  {source:8}  {place}", word(candidate.standing)))?;
-        if let (Standing::ShadowedBy(_), Some(why)) = (candidate.standing, found.why_not(candidate))
-        {
+        let explained = matches!(candidate.standing, Standing::ShadowedBy(_) | Standing::Copy);
+        if let Some(why) = found.why_not(candidate).filter(|_| explained) {
             output.line(format!("            {why}"))?;
         }
         for finding in &candidate.findings {
@@ -91,6 +91,7 @@ fn word(standing: Standing) -> &'static str {
     match standing {
         Standing::Wins => "wins",
         Standing::ShadowedBy(_) => "shadowed",
+        Standing::Copy => "copy",
         Standing::Invalid => "invalid",
     }
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use agents_agent::{
-    bundled,
+    Standing, bundled,
     definition::Dialect,
     render::{Loss, Rendered, render},
 };
@@ -45,11 +45,17 @@ pub(crate) struct AgentForHostDocument {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct LossView {
+pub(super) struct LossView {
     /// The same as a sentence
     message: String,
     /// Whether the agent may do more, or for longer, than its definition allows
     weakens: bool,
+}
+
+impl From<&Loss> for LossView {
+    fn from(loss: &Loss) -> Self {
+        Self { message: loss.to_string(), weakens: loss.weakens() }
+    }
 }
 
 /// The definition as one host gets it.
@@ -67,13 +73,12 @@ pub(super) fn for_host(
     let rendered = render(definition, Dialect::of_host(&host.id));
     let Rendered { file_name, text, losses, .. } = rendered;
     if output.is_json() {
-        let view = |loss: &Loss| LossView { message: loss.to_string(), weakens: loss.weakens() };
         output.document(&AgentForHostDocument {
             name: name.to_owned(),
             host: host.id.to_string(),
             file_name,
             text,
-            losses: losses.iter().map(view).collect(),
+            losses: losses.iter().map(LossView::from).collect(),
         })?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -116,7 +121,7 @@ pub(super) fn run(found: &Found, output: &Output, name: &str) -> Result<ExitCode
     output.text(text.trim_end())?;
     output.line("")?;
     output.flush()?;
-    let winner = found.agents.chain(name).next();
+    let winner = found.agents.chain(name).find(|it| it.standing == Standing::Wins);
     output.findings(winner.into_iter().flat_map(|it| &it.findings));
     Ok(ExitCode::SUCCESS)
 }

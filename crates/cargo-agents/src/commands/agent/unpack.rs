@@ -8,10 +8,10 @@ use agents_agent::{
     unpack::{Action, Existing, apply_unpack, plan_unpack},
 };
 use agents_system::explain::ErrorKind;
-use agents_workspace::Workspaces;
 use camino::Utf8PathBuf;
 use serde::Serialize;
 
+use super::change::project_root;
 use crate::{
     args::UnpackArgs, commands::wanted, failure::Failure, output::Output, settings::Settings,
 };
@@ -84,12 +84,5 @@ fn target(settings: &Settings, args: &UnpackArgs) -> Result<Utf8PathBuf, Failure
     if !args.project {
         return Ok(wanted::home()?.join(".agents/agents"));
     }
-    let workspaces = Workspaces {
-        cache: &settings.dirs.cache,
-        cargo: &settings.cargo,
-        progress: &settings.progress,
-    };
-    let workspace = workspaces.find(&settings.cwd)?;
-    let root = workspace.map_or_else(|| settings.cwd.clone(), |workspace| workspace.root);
-    Ok(root.join(".agents/agents"))
+    Ok(project_root(settings)?.join(".agents/agents"))
 }

@@ -107,16 +107,19 @@ fn describe(applied: &Applied, wire: Wire) -> Option<String> {
                 names.push(format!("the skill `{name}` ({from})"));
             }
             Change::File { file, notes, .. } if !failed(file) => {
-                let servers = notes.iter().filter(|note| {
-                    note.what == What::Server
-                        && is_new(note.action)
+                let new = notes.iter().filter(|note| {
+                    is_new(note.action)
                         && note.host.as_ref().is_some_and(|host| host.as_str() == wire.host())
                 });
-                names.extend(servers.map(|note| {
-                    format!(
-                        "the MCP server `{}` ({}), from the next session on",
-                        note.name, note.from
-                    )
+                names.extend(new.filter_map(|note| {
+                    let what = note.what.named(&note.name);
+                    match note.what {
+                        // Hosts read both when a session begins.
+                        What::Server | What::Agent => {
+                            Some(format!("{what} ({}), from the next session on", note.from))
+                        }
+                        What::Skill | What::Hook | What::Ignore => None,
+                    }
                 }));
             }
             Change::Skill { .. } | Change::File { .. } => {}

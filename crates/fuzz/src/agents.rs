@@ -1,0 +1,82 @@
+//! Definitions of agents, in every dialect.
+
+use agents_agent::{
+    AgentDefinition,
+    assign::{Assignment, assign},
+    definition::{Dialect, Source},
+    edit::{ChangeError, change},
+    parse::{Input, Strictness, parse, parse_bytes},
+    render::render,
+};
+use camino::Utf8Path;
+
+use crate::files::{check_findings, has_error};
+
+/// A file is a definition, or a finding says why not. What is a definition can be written in every dialect and is read there as the
+/// writer said it would be; its own file stays as it is when nothing changes, and changes as asked.
+pub fn check(dialect: Dialect, data: &[u8]) {
+    let name = dialect.file_name("agent");
+    let file = Utf8Path::new(&name);
+    let read = |strictness| parse_bytes(file, data, dialect, Source::User, strictness);
+    let (definition, findings) = read(Strictness::Lenient);
+    let (strict, strict_findings) = read(Strictness::Strict);
+    assert_eq!(definition.is_none(), has_error(&findings), "{findings:?}");
+    assert_eq!(strict.is_none(), has_error(&strict_findings), "{strict_findings:?}");
+    assert!(strict.is_none() || strict == definition, "strictness changes no meaning");
+    let Ok(text) = str::from_utf8(data) else { return };
+    check_findings(&findings, text);
+    let Some(definition) = definition else { return };
+    let stored = serde_json::to_string(&definition).expect("it can be stored");
+    assert_eq!(serde_json::from_str::<AgentDefinition>(&stored).ok().as_ref(), Some(&definition));
+    for other in Dialect::ALL {
+        check_translation(&definition, other);
+    }
+    let strictness = Strictness::Lenient;
+    check_change(&Input { file, text, dialect, source: Source::User, strictness }, &definition);
+}
+
+/// What is written is read again as the writer said.
+fn check_translation(definition: &AgentDefinition, dialect: Dialect) {
+    let rendered = render(definition, dialect);
+    let (back, findings) = parse(&Input {
+        file: rendered.file_name.as_str().into(),
+        text: &rendered.text,
+        dialect,
+        source: Source::User,
+        strictness: Strictness::Lenient,
+    });
+    let Some(back) = back else { panic!("{dialect}: {findings:?}\n{}", rendered.text) };
+    assert_eq!(meaning(&back), meaning(&rendered.kept), "{dialect}:\n{}", rendered.text);
+    let again = render(&back, dialect).kept;
+    assert_eq!(meaning(&again), meaning(&rendered.kept), "{dialect}: nothing is lost twice");
+}
+
+/// Everything but where it comes from and the order of servers, which a table does not have.
+fn meaning(definition: &AgentDefinition) -> AgentDefinition {
+    let mut it = definition.clone();
+    it.origin = AgentDefinition::blank(it.name.clone()).origin;
+    it.mcp_servers.sort_by(|one, other| one.name().cmp(other.name()));
+    it
+}
+
+/// No change changes no byte, and a change means what was asked for.
+fn check_change(input: &Input<'_>, definition: &AgentDefinition) {
+    let same = change(input, definition).expect("nothing is to change");
+    assert_eq!(same.text, input.text);
+    let mut wanted = definition.clone();
+    let changes = ["description=Another one: really", "prompt=Be.\n\nDo.", "effort=high"];
+    let changes = changes.map(|it| Assignment::parse(it).expect("it is a change"));
+    assign(&mut wanted, &changes).expect("every definition can say so");
+    match change(input, &wanted) {
+        Ok(changed) => {
+            let (back, findings) = parse(&Input { text: &changed.text, ..input.clone() });
+            let back = back.unwrap_or_else(|| panic!("{findings:?}\n{}", changed.text));
+            assert_eq!(back.prompt, "Be.\n\nDo.", "{}", changed.text);
+        }
+        // What cannot be edited in place is left alone, and so is what would be read in another way.
+        Err(
+            ChangeError::Text { .. } | ChangeError::Mismatch { .. } | ChangeError::TooLarge { .. },
+        ) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
