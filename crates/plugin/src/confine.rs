@@ -136,6 +136,7 @@ impl<'a> Owner<'a> {
         let findings = self.open_network(available)?;
         let temporary = tempfile::Builder::new().prefix("cargo-agents-").tempdir()?;
         let room = utf8(temporary.path())?;
+        self.make_directories();
         let call = enter(runnable.call(), &self.rights(runnable, dirs, room), room)?;
         Ok(Prepared { call, temporary: Some(temporary), findings })
     }
@@ -152,11 +153,21 @@ impl<'a> Owner<'a> {
         let room =
             dirs.cache.join("sandbox").join(name_hash(&format!("{}\n{}", self.name, self.dir)));
         fs_err::create_dir_all(&room)?;
+        self.make_directories();
         let mut rights = self.rights(runnable, dirs, &room);
         rights.read.push(cwd.to_owned());
         rights.write.push("/dev/tty".into());
         let call = enter(runnable.call(), &rights, &room)?;
         Ok(Prepared { call, temporary: None, findings })
+    }
+
+    /// What is declared as a directory, `target/`, is there when the program starts: only what exists can be granted.
+    fn make_directories(&self) {
+        let directories = declared(&self.needs.write, self.workspace);
+        for directory in directories.filter(|path| path.as_str().ends_with('/')) {
+            // Otherwise the program is told that it may not.
+            let _ = fs_err::create_dir_all(directory);
+        }
     }
 
     /// That the network is open although it should not be, on kernels that cannot close it.

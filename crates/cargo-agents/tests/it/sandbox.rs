@@ -85,6 +85,20 @@ fn a_confined_hook_writes_where_it_said_and_nowhere_else() {
     assert_eq!(made(), [true, true, true], "with the user's rights, as before");
 }
 
+/// A fresh clone has no `target`, and what does not exist cannot be granted.
+#[test]
+fn a_directory_that_is_declared_is_made() {
+    let Some(place) = Place::new() else { return };
+    let (directory, other) = (place.root().join("made/here"), place.root().join("other"));
+    place.hook(
+        "[sandbox]\nwrite = [\"made/here/\", \"other\"]\n",
+        &format!("{}\n{}", write_to(&directory.join("file")), write_to(&other)),
+    );
+    place.confine("\"*\"");
+    assert!(denied(&place.call()));
+    assert_eq!((directory.join("file").exists(), other.exists()), (true, false));
+}
+
 #[test]
 fn a_confined_hook_reads_the_workspace_and_no_secrets() {
     let Some(place) = Place::new() else { return };

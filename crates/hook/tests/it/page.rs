@@ -36,9 +36,11 @@ case $(cat) in *"cargo publish"*) echo "releases are made by CI; push a tag inst
 ```
 
 `cargo agents sync` registers it with the coding agents that you use and installs what it needs; nothing is installed while one of
-them waits. In Rust it takes ten lines: see `crates/hook/examples`. Try it without any coding agent:
+them waits. In Rust it takes ten lines: see `crates/hook/examples`. Try it without any coding agent, with what that
+one would send:
 
 ```console
+$ echo '{"tool_name": "Bash", "tool_input": {"command": "cargo publish"}}' > call.json
 $ cargo agents hook test claude pre-tool-use --input call.json   # every step: who ran, who was skipped and why, what the host sees
 $ cargo agents hook test claude pre-tool-use --input call.json --record trace.jsonl
 $ cargo agents hook replay trace.jsonl                           # the same calls again; ends with 1 if an answer differs
@@ -86,7 +88,8 @@ group. All hooks of an event run at the same time and have 25 seconds together, 
 
 A host runs `cargo-agents hook <host> <event>`. One small index says which hooks apply where it stands; it is made anew when a
 manifest, the lock file, the configuration or a registry changes, and an index of another version of the program is none. A hook whose conditions look at
-files, variables or programs is decided about at every call. With nothing to do that takes about a quarter longer than
+files, variables or programs is decided about at every call. Until cargo has resolved a workspace whose manifests changed, the hooks of before run;
+in one that it never resolved, those that are for every workspace (`crates = ["*"]`). With nothing to do that takes about a quarter longer than
 starting an empty program ([figures](performance.md)).
 
 Standard output carries the host's protocol and nothing else. No mistake of ours or of a plugin looks like a denial, with one
@@ -115,7 +118,7 @@ custom predicates, and `shell(...)` conditions, installed or not.
 | | a confined program |
 |---|---|
 | reads and executes | the system (`/usr`, `/bin`, `/lib`, `/etc`, `/proc`), the plugin's own directory, what was installed for plugins, cargo's and rustup's homes without cargo's credentials, the workspace, and what the [manifest](manifest.md#sandbox) declares; a command also the directory that you stand in |
-| writes | the directory that `TMPDIR` names, and what the manifest declares; a command also to your terminal. A command that builds has to declare `target` |
+| writes | the directory that `TMPDIR` names, and what the manifest declares; a command also to your terminal. A command that builds has to declare `target/` |
 | connects, listens | by TCP only if the manifest declares `network`; this needs Linux 6.7, and on an older kernel `status` and every call of a hook or a command say that it is not so |
 | signals | nobody outside, from Linux 6.12 |
 
