@@ -9,6 +9,7 @@ use std::{
 use agents_install::{Installation, Installed, git::GitAddress};
 use agents_plugin::{
     active::{ActiveSet, Cause, State},
+    agents::AgentDir,
     catalog::{Registries, RegistryState},
     config::RegistryPlace,
     manifest::{MANIFEST_FILE, PluginName},
@@ -103,23 +104,32 @@ impl<'a> Surveyor<'a> {
     /// A skill whose content has this hash.
     #[must_use]
     pub fn skill(&self, skill: &Skill, hash: Hash) -> Item {
-        let source = match &skill.origin {
-            SkillOrigin::Member { path } => Source::Workspace { path: path.clone() },
-            SkillOrigin::Path { registry, path } => self.registry(registry, path.clone()),
-            SkillOrigin::Crate { name, version } => {
-                self.krate(name, &version.to_string(), &skill.dir)
-            }
-            SkillOrigin::Git { url, commit, path } => {
-                Source::Git { url: url.clone(), commit: commit.clone(), path: path.clone() }
-            }
-        };
-        let trust = match &skill.origin {
-            SkillOrigin::Member { .. } => Trust::Own,
-            _ if skill.plugins().any(|it| self.vouches(&it.name, &it.origin)) => Trust::Vouched,
-            _ => Trust::Embedded,
-        };
+        let source = self.origin(&skill.origin, &skill.dir, Utf8Path::new(""));
+        let vouched = skill.plugins().any(|it| self.vouches(&it.name, &it.origin));
+        let trust = trust_of(&skill.origin, vouched);
         let (name, hash) = (skill.name.to_string(), (trust != Trust::Own).then_some(hash));
         Item { entry: Entry { kind: Kind::Skill, name, source, hash }, trust }
+    }
+
+    /// The agent of this name that `file` in that directory defines, with a content of this hash.
+    #[must_use]
+    pub fn agent(&self, name: &str, dir: &AgentDir, file: &Utf8Path, hash: Hash) -> Item {
+        let source = self.origin(&dir.origin, &dir.dir, &last(file));
+        let trust = trust_of(&dir.origin, self.vouches(&dir.plugin.name, &dir.plugin.origin));
+        let (name, hash) = (name.to_owned(), (trust != Trust::Own).then_some(hash));
+        Item { entry: Entry { kind: Kind::Agent, name, source, hash }, trust }
+    }
+
+    /// Something in a directory that comes from there.
+    fn origin(&self, origin: &SkillOrigin, dir: &Utf8Path, file: &Utf8Path) -> Source {
+        match origin {
+            SkillOrigin::Member { path } => Source::Workspace { path: below(path, file) },
+            SkillOrigin::Path { registry, path } => self.registry(registry, below(path, file)),
+            SkillOrigin::Crate { name, version } => self.krate(name, &version.to_string(), dir),
+            SkillOrigin::Git { url, commit, path } => {
+                Source::Git { url: url.clone(), commit: commit.clone(), path: below(path, file) }
+            }
+        }
     }
 
     /// An installed program. A fetched tree has a hash; what cargo builds has none, because it differs from machine to machine and
@@ -153,14 +163,14 @@ impl<'a> Surveyor<'a> {
         Some(Entry { kind: Kind::Installation, name, source, hash })
     }
 
-    /// What applies, or may, but is not on this machine; `skipped` are the skills that were not fetched.
+    /// What applies, or may, but is not on this machine; `skipped` are the skills and agents that were not fetched.
     #[must_use]
-    pub fn unseen(&self, skipped: &[Skipped]) -> Unseen {
+    pub fn unseen<'s>(&self, skipped: impl IntoIterator<Item = &'s Skipped>) -> Unseen {
         let registries = self.set.catalog.registries.iter().filter_map(|report| {
             let name = &report.spec.name;
             (report.state == RegistryState::NotFetched).then(|| format!("registry `{name}`"))
         });
-        let skills = skipped.iter().filter(|it| it.why == Why::NotFetched);
+        let skills = skipped.into_iter().filter(|it| it.why == Why::NotFetched);
         let skills = skills.map(|it| format!("{} of `{}`", it.what, it.plugin));
         let mut words: Vec<String> = registries.chain(skills).collect();
         let everything = !words.is_empty();
@@ -284,6 +294,14 @@ fn trust_in(set: &ActiveSet) -> BTreeMap<PluginKey, Trust> {
     trust
 }
 
+fn trust_of(origin: &SkillOrigin, is_vouched: bool) -> Trust {
+    match origin {
+        SkillOrigin::Member { .. } => Trust::Own,
+        _ if is_vouched => Trust::Vouched,
+        _ => Trust::Embedded,
+    }
+}
+
 fn key(plugin: &Plugin) -> PluginKey {
     (plugin.name.clone(), plugin.origin.clone())
 }
@@ -334,6 +352,15 @@ fn redacted(url: &str) -> String {
             format!("{}{tree}", address.redacted_url())
         },
     )
+}
+
+/// A file in a directory, or the directory itself.
+fn below(dir: &Utf8Path, file: &Utf8Path) -> Utf8PathBuf {
+    match file.as_str() {
+        "" => dir.to_owned(),
+        _ if dir.is_absolute() => dir.join(file),
+        _ => slashed(&dir.join(file)),
+    }
 }
 
 fn last(path: &Utf8Path) -> Utf8PathBuf {

@@ -1,4 +1,4 @@
-//! `agents.lock`: every plugin, skill and installation that applies in a workspace, exactly as it was agreed to.
+//! `agents.lock`: every plugin, skill, agent and installation that applies in a workspace, exactly as it was agreed to.
 //!
 //! The file stands beside `Cargo.lock` and is committed like it. Everything here is text in, value out: reading and writing it is
 //! [`crate::agreement`]'s.
@@ -52,6 +52,8 @@ pub enum Kind {
     Plugin,
     /// A skill.
     Skill,
+    /// The definition of an agent.
+    Agent,
     /// A program that was installed for a plugin, named `<plugin>/<installation>`.
     Installation,
 }
@@ -277,7 +279,7 @@ pub(crate) fn quoted(text: &str) -> String {
 
 impl Kind {
     /// All of them, in the order of the file.
-    pub const ALL: [Self; 3] = [Self::Plugin, Self::Skill, Self::Installation];
+    pub const ALL: [Self; 4] = [Self::Plugin, Self::Skill, Self::Agent, Self::Installation];
 
     /// The word for it.
     #[must_use]
@@ -285,6 +287,7 @@ impl Kind {
         match self {
             Self::Plugin => "plugin",
             Self::Skill => "skill",
+            Self::Agent => "agent",
             Self::Installation => "installation",
         }
     }

@@ -33,7 +33,7 @@ fn component(it: &Component) -> Value {
     let Component { entry, authors, properties } = it;
     let kind = match entry.kind {
         Kind::Plugin => "library",
-        Kind::Skill => "data",
+        Kind::Skill | Kind::Agent => "data",
         Kind::Installation => "application",
     };
     let mut value = json!({

@@ -6,7 +6,7 @@ mod running;
 
 use std::collections::BTreeMap;
 
-use agents_plugin::skills::Skill;
+use agents_plugin::skills::{Skill, SkillTree};
 use agents_system::{
     explain::ErrorKind,
     finding::Finding,
@@ -17,7 +17,7 @@ use agents_trust::{
     agreement::LockFile,
     audit::unaudited,
     compare::{Comparison, Item, Status, Verdict, compare, differences},
-    content::inspect_tree,
+    content::{inspect_agent, inspect_tree},
     items::{PluginKey, Surveyor, Unseen},
     lock::{Entry, Hash, Kind, LOCK_FILE, Lock},
     review::Review,
@@ -30,7 +30,10 @@ pub(crate) use self::{
     programs::refuse_other_program,
     running::{may_run, refuse_unaccepted},
 };
-use super::{audit, wanted::Wanted};
+use super::{
+    audit,
+    wanted::{Wanted, agents::Brought},
+};
 use crate::{failure::Failure, here::Here, settings::Settings};
 
 /// What was just accepted, and what else is asked of this run.
@@ -61,6 +64,7 @@ pub(crate) enum Writing {
 enum Subject {
     Plugin(PluginKey),
     Skill(usize),
+    Agent(usize),
 }
 
 /// Something that waits for the user, with what they have to read.
@@ -117,21 +121,16 @@ pub(super) fn settle(
     let surveyor = Surveyor::new(here.registries, &here.set, workspace);
     let (subjects, items) = survey(&surveyor, wanted);
     let lock = settled.before.clone().unwrap_or_default();
-    let skill_of = |item: &Item, wanted: &Wanted| -> Option<Skill> {
-        let at = items.iter().position(|it| it == item)?;
-        match subjects[at] {
-            Subject::Skill(at) => Some(wanted.skills.skills[at].clone()),
-            Subject::Plugin(_) => None,
-        }
+    let is_suspicious = |item: &Item| {
+        let at = items.iter().position(|it| it == item);
+        at.is_some_and(|at| !subjects[at].suspicions(wanted).is_empty())
     };
-    let is_suspicious =
-        |item: &Item| skill_of(item, wanted).is_some_and(|skill| !suspicions(&skill).is_empty());
     let is_accepted = |item: &Item| terms.accepted.contains(&item.entry);
     settled.comparison = compare(items.clone(), &lock, is_suspicious, is_accepted);
     // It only matters for what seems to be gone, and is slow to find out.
     let unseen = match settled.comparison.gone.is_empty() {
         true => Unseen::default(),
-        false => surveyor.unseen(&wanted.skills.skipped),
+        false => surveyor.unseen(wanted.skills.skipped.iter().chain(&wanted.agents.skipped)),
     };
     // A skill that cannot be read has no hash, but is there.
     let digests = wanted.digests();
@@ -163,13 +162,42 @@ fn survey(surveyor: &Surveyor<'_>, wanted: &Wanted) -> (Vec<Subject>, Vec<Item>)
         let hash = Hash::parse(digests.get(skill.dir.as_path())?)?;
         Some((Subject::Skill(at), surveyor.skill(skill, hash)))
     });
-    plugins.chain(skills).unzip()
+    let agents = wanted.agents.agents.iter().enumerate().map(|(at, it)| {
+        let name = it.definition.name.as_str();
+        (Subject::Agent(at), surveyor.agent(name, &it.dir, &it.file, it.hash()))
+    });
+    plugins.chain(skills).chain(agents).unzip()
+}
+
+impl Subject {
+    /// What it consists of now.
+    fn content(&self, wanted: &Wanted, surveyor: &Surveyor<'_>) -> Option<SkillTree> {
+        match self {
+            Self::Plugin(key) => surveyor.content(key),
+            Self::Skill(at) => wanted.skills.skills[*at].read().0,
+            Self::Agent(at) => Some(wanted.agents.agents[*at].tree.clone()),
+        }
+    }
+
+    /// What a machine finds suspicious about it. Of a plugin the manifest is read by no model.
+    fn suspicions(&self, wanted: &Wanted) -> Vec<Finding> {
+        match self {
+            Self::Plugin(_) => Vec::new(),
+            Self::Skill(at) => suspicions(&wanted.skills.skills[*at]),
+            Self::Agent(at) => suspicions_of_agent(&wanted.agents.agents[*at]),
+        }
+    }
 }
 
 /// What a machine finds suspicious about the content of a skill.
 pub(super) fn suspicions(skill: &Skill) -> Vec<Finding> {
     let (tree, _) = skill.read();
     tree.map(|tree| inspect_tree(&tree, &skill.dir)).unwrap_or_default()
+}
+
+/// What a machine finds suspicious about the definition of an agent.
+pub(super) fn suspicions_of_agent(agent: &Brought) -> Vec<Finding> {
+    inspect_agent(&agent.tree, &agent.dir.dir)
 }
 
 /// The flag that forbids to change the lock file, if one was given.
@@ -269,10 +297,7 @@ impl Settled {
             if compared.verdict != Verdict::Take || store.has(hash) {
                 continue;
             }
-            let tree = match subject {
-                Subject::Plugin(key) => surveyor.content(key),
-                Subject::Skill(at) => wanted.skills.skills[*at].read().0,
-            };
+            let tree = subject.content(wanted, surveyor);
             if let Some(Err(error)) = tree.map(|tree| store.put(&tree)) {
                 let said = format!("what was agreed to cannot be kept: {error}");
                 return self.findings.push(Finding::warning(said));

@@ -10,6 +10,7 @@ use agents_plugin::{
 use agents_system::ask::{AskError, Asker, Choice};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::sandboxed::Standing;
 use crate::{
     failure::Failure,
     here::{BrokenWorkspace, Here, visit},
@@ -84,7 +85,7 @@ fn ask_all(
             .iter()
             .filter(|it| (it.plugin.consent_name(), it.is_of_workspace()) == about);
         for one in of_it {
-            output.talk(&in_words(one));
+            output.talk(&in_words(one, here.registries.config));
         }
         match ask(candidate, asker) {
             Ok(None) => {}
@@ -136,7 +137,7 @@ pub(super) fn rows(pieces: &[Piece]) -> Vec<String> {
 }
 
 /// What it is, where it comes from, what it would bring and what that may do.
-fn in_words(candidate: &Candidate<'_>) -> String {
+fn in_words(candidate: &Candidate<'_>, config: &Config) -> String {
     let Candidate { plugin, withheld, pieces } = candidate;
     let why = match withheld {
         Withheld::Everything => "a dependency of this workspace; all of it is off",
@@ -152,7 +153,7 @@ fn in_words(candidate: &Candidate<'_>) -> String {
     ];
     lines.extend(rows(pieces).into_iter().map(|row| format!("    {row}")));
     lines.push(match candidate.runs_programs() {
-        true => "  its programs run with your rights, outside any sandbox".to_owned(),
+        true => format!("  {}", Standing::of(config, plugin, pieces).line(plugin)),
         false => "  it runs no programs; what it brings is text that agents read".to_owned(),
     });
     lines.join("\n")

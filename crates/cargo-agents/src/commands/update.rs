@@ -45,7 +45,7 @@ pub(crate) struct UpdateDocument {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PendingView {
-    /// `plugin` or `skill`
+    /// `plugin`, `skill` or `agent`
     kind: &'static str,
     name: String,
     /// What was agreed to; absent for something new

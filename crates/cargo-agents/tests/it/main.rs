@@ -13,6 +13,7 @@ mod world;
 
 mod agent_delivery;
 mod agents;
+mod agents_pinned;
 mod audit;
 #[cfg(target_os = "linux")]
 mod choices;

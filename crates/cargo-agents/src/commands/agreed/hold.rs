@@ -2,7 +2,7 @@
 
 use std::{cell::OnceCell, rc::Rc};
 
-use agents_plugin::skills::{Skill, SkillTree};
+use agents_plugin::skills::SkillTree;
 use agents_system::{
     finding::{Finding, Place},
     ledger::{Ledger, Property},
@@ -16,7 +16,7 @@ use agents_trust::{
 };
 use camino::Utf8Path;
 
-use super::{Pending, Settled, Subject, is_changed, suspicions};
+use super::{Pending, Settled, Subject, is_changed};
 use crate::commands::{sync_hosts::counted, wanted::Wanted};
 
 /// More of a difference is not shown in a message.
@@ -77,43 +77,57 @@ impl Settled {
                     self.hold_plugin(it, (key, &now), wanted, pinned);
                 }
                 Subject::Plugin(_) => {}
-                Subject::Skill(at) => {
-                    let skill = wanted.skills.skills[*at].clone();
-                    self.settle_skill(it, &skill, wanted, pinned);
+                Subject::Skill(_) | Subject::Agent(_) => {
+                    let new = || subject.content(wanted, surveyor);
+                    if let Some(old) =
+                        self.settle_text(it, new, pinned, || subject.suspicions(wanted))
+                    {
+                        match *subject {
+                            Subject::Skill(at) => {
+                                let skill = wanted.skills.skills[at].clone();
+                                wanted.pin(&skill, old.map(Rc::new));
+                            }
+                            Subject::Agent(at) => {
+                                wanted.pin_agent(at, old.as_ref(), pinned.ledger());
+                            }
+                            Subject::Plugin(_) => {}
+                        }
+                    }
                 }
             }
         }
         self.comparison.items = compared;
     }
 
-    fn settle_skill(
+    /// What is to be brought of a skill or an agent instead of what it says now, if anything is.
+    fn settle_text(
         &mut self,
         it: &Compared,
-        skill: &Skill,
-        wanted: &mut Wanted,
+        new: impl Fn() -> Option<SkillTree>,
         pinned: &Pinned<'_>,
-    ) {
+        suspicions: impl Fn() -> Vec<Finding>,
+    ) -> Option<Option<SkillTree>> {
         let held = it.verdict != Verdict::Take;
         if !held && !is_changed(&it.status) {
-            return;
+            return None;
         }
         let before = it.before().and_then(|entry| entry.hash.as_ref());
         let old = before.and_then(|hash| pinned.tree(hash, &mut self.findings));
-        let (new, _) = skill.read();
-        let name = &it.item.entry.name;
-        let review = new.map(|new| review(old.as_ref(), &new, name)).unwrap_or_default();
+        let Entry { name, kind, .. } = &it.item.entry;
+        let review = new().map(|new| review(old.as_ref(), &new, name)).unwrap_or_default();
         if !held {
-            if old.is_some() {
+            // What becomes of an agent is seen in the files of hosts.
+            if old.is_some() && *kind == Kind::Skill {
                 self.reviews.insert(name.clone(), review);
             }
-            return;
+            return None;
         }
-        wanted.pin(skill, old.clone().map(Rc::new));
         if it.verdict == Verdict::Refuse {
             self.findings.push(altered(it, &review, old.is_some()));
         } else if !matches!(it.status, Status::Moved { .. }) {
-            self.wait(it, review, suspicions(skill), old.is_some());
+            self.wait(it, review, suspicions(), old.is_some());
         }
+        Some(old)
     }
 
     fn hold_plugin(
@@ -128,7 +142,6 @@ impl Settled {
         }
         wanted.hooks.retain(|hook| (&hook.plugin, &hook.origin) != (&key.0, &key.1));
         wanted.pin_servers(key, pinned.ledger());
-        wanted.pin_agents(key, pinned.ledger());
         let before = it.before().and_then(|entry| entry.hash.as_ref());
         let old = before.and_then(|hash| pinned.tree(hash, &mut self.findings));
         let review = review(old.as_ref(), now, &it.item.entry.name);
@@ -157,9 +170,9 @@ impl Settled {
             Kind::Plugin => {
                 " and waits for you; its hooks and MCP servers stay as they are, its commands do not run"
             }
-            Kind::Skill | Kind::Installation => " and is not installed",
+            Kind::Skill | Kind::Agent | Kind::Installation => " and is not installed",
         };
-        match it.before().filter(|_| *kind == Kind::Skill) {
+        match it.before().filter(|_| matches!(kind, Kind::Skill | Kind::Agent)) {
             Some(before) if stays && before.source == *source => {
                 message += "; what was agreed to stays";
             }

@@ -75,7 +75,7 @@ pub(super) fn record(
 ) -> Result<ExitCode, Failure> {
     let meant: Vec<&Row> = rows
         .iter()
-        .filter(|row| matches!(row.kind, "plugin" | "skill") && row.name == name)
+        .filter(|row| matches!(row.kind, "plugin" | "skill" | "agent") && row.name == name)
         .filter(|row| row.entry.hash.is_some())
         .collect();
     if meant.is_empty() {
