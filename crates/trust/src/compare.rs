@@ -55,7 +55,7 @@ pub enum Verdict {
     Take,
     /// What was agreed to stays; this waits for the user.
     Hold,
-    /// What was agreed to stays; this is an error.
+    /// What was agreed to stays; this is an error until somebody has looked at it and accepts it.
     Refuse,
 }
 
@@ -133,11 +133,10 @@ pub fn compare(
             }
         };
         let verdict = match (&status, item.trust) {
+            (Status::Same | Status::Moved { .. }, _) => Verdict::Take,
+            _ if is_accepted(&item) => Verdict::Take,
             (Status::Altered { .. }, _) => Verdict::Refuse,
-            (Status::Same | Status::Moved { .. }, _) | (_, Trust::Own | Trust::Vouched) => {
-                Verdict::Take
-            }
-            (_, Trust::Embedded) if is_accepted(&item) => Verdict::Take,
+            (_, Trust::Own | Trust::Vouched) => Verdict::Take,
             (Status::Changed { .. }, Trust::Embedded) => Verdict::Hold,
             (Status::New, Trust::Embedded) => {
                 let held = is_of_known_crate(&item.entry, lock) || is_suspicious(&item);

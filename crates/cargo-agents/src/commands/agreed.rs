@@ -27,6 +27,7 @@ use camino::Utf8Path;
 
 use self::hold::Pinned;
 pub(crate) use self::{
+    hold::hashes,
     programs::refuse_other_program,
     running::{may_run, refuse_unaccepted},
 };
@@ -67,8 +68,20 @@ enum Subject {
     Agent(usize),
 }
 
+/// Why something waits for the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// It was not there.
+    New,
+    /// It is another content than the one that was agreed to.
+    Changed,
+    /// The same, in the very version or commit that was agreed to.
+    Altered,
+}
+
 /// Something that waits for the user, with what they have to read.
 pub(crate) struct Pending {
+    pub(crate) why: Waits,
     pub(crate) entry: Entry,
     pub(crate) before: Option<Entry>,
     pub(crate) review: Review,
@@ -82,6 +95,8 @@ pub(crate) struct Settled {
     comparison: Comparison,
     /// Of what seems to be gone, what may only be out of sight.
     kept: Vec<Entry>,
+    /// What the user has just looked at.
+    accepted: Vec<Entry>,
     /// Held while the lock file may be written.
     _pen: Option<Pen>,
     pub(crate) pending: Vec<Pending>,
@@ -112,6 +127,7 @@ pub(super) fn settle(
         before,
         comparison: Comparison::default(),
         kept: Vec::new(),
+        accepted: terms.accepted.clone(),
         _pen: pen,
         pending: Vec::new(),
         reviews: BTreeMap::new(),

@@ -140,7 +140,7 @@ pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Fail
         let said = std::mem::take(&mut wanted.findings);
         let mut agreements = Vec::new();
         if !hosts.is_empty() {
-            let settled = settle(here, root, &mut wanted, &Terms::default(), Writing::No)?;
+            let mut settled = settle(here, root, &mut wanted, &Terms::default(), Writing::No)?;
             agreements = settled.record(here, &wanted.hooks, Writing::No)?;
             findings.extend(settled.findings);
         }

@@ -126,8 +126,8 @@ pub(super) fn bring(
         }
         let mut agreements = Vec::new();
         if let Some(settled) = &mut settled {
-            findings.append(&mut settled.findings);
             agreements = settled.record(here, &wanted.hooks, writing)?;
+            findings.append(&mut settled.findings);
         }
         if hosts.is_empty() {
             findings.push(

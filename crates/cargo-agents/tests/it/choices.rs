@@ -4,6 +4,7 @@ mod precedence;
 
 use std::process::{Command, Stdio};
 
+use agents_system::sandbox;
 use agents_testkit::{
     scratch,
     terminal::{Size, Terminal, keys},
@@ -112,6 +113,21 @@ fn the_question_says_what_it_is_where_from_what_it_brings_and_its_rights() {
     ] {
         assert!(flat.contains(part), "{part}:\n{screen}");
     }
+}
+
+#[test]
+fn the_question_says_what_would_run_in_a_sandbox() {
+    let desk = Desk::new();
+    desk.config("[sandbox]\nplugins = \"*\"\n");
+    let terminal = desk.sync_at_terminal();
+    terminal.wait_for(HELPER);
+    let flat: String = terminal.screen().split_whitespace().collect::<Vec<_>>().join(" ");
+    let rest = "; its other programs run with your rights, outside of it";
+    let said = match sandbox::available() {
+        sandbox::Availability::Unavailable(lack) => format!("its hooks do not run: {lack}{rest}"),
+        _ => format!("its hooks run in a sandbox{rest}"),
+    };
+    assert!(flat.contains(&said), "{said}:\n{flat}");
 }
 
 #[test]

@@ -251,8 +251,10 @@ fn another_content_under_the_same_version_is_an_error_that_shows_it_and_the_rest
     assert_eq!(it.read(INSTALLED), OLD);
     assert!(it.path(".claude/skills/mine/SKILL.md").exists(), "the rest is done");
     assert!(before.lines().all(|line| it.lock().contains(line)), "and agreed to");
-    // Whatever is accepted, it is not this.
-    it.ok(&["update", "--yes"]);
+    // One word for everything is not a word for this.
+    let run = it.run(&["update", "--yes"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("`cargo agents update usage --yes` accepts this one"), "{run:?}");
     assert_eq!(it.run(&["sync"]).code, Some(1));
     // Without the old text there are the hashes.
     std::fs::remove_dir_all(it.world.home().join("cache/contents")).unwrap();
@@ -261,6 +263,15 @@ fn another_content_under_the_same_version_is_an_error_that_shows_it_and_the_rest
     let run = it.run(&["sync"]);
     assert!(run.stderr.contains("agreed to: blake3-128:"), "{run:?}");
     assert!(!it.path(INSTALLED).exists(), "neither the old nor the new one is to be had");
+    // Whoever names it accepts it, after it was shown.
+    let run = it.ok(&["update", "usage", "--yes"]);
+    assert!(
+        run.stdout.contains("although the version is the same\n  agreed to: blake3"),
+        "{run:?}"
+    );
+    assert!(run.stdout.contains("+Skip statements.\n"), "{run:?}");
+    assert!(it.read(INSTALLED).contains("Skip statements."));
+    it.ok(&["sync", "--locked"]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use agents_trust::{
 };
 use camino::Utf8Path;
 
-use super::{Pending, Settled, Subject, is_changed};
+use super::{Pending, Settled, Subject, Waits, is_changed};
 use crate::commands::{sync_hosts::counted, wanted::Wanted};
 
 /// More of a difference is not shown in a message.
@@ -123,7 +123,7 @@ impl Settled {
             return None;
         }
         if it.verdict == Verdict::Refuse {
-            self.findings.push(altered(it, &review, old.is_some()));
+            self.refuse(it, review, suspicions(), old.is_some());
         } else if !matches!(it.status, Status::Moved { .. }) {
             self.wait(it, review, suspicions(), old.is_some());
         }
@@ -146,7 +146,7 @@ impl Settled {
         let old = before.and_then(|hash| pinned.tree(hash, &mut self.findings));
         let review = review(old.as_ref(), now, &it.item.entry.name);
         match it.verdict {
-            Verdict::Refuse => self.findings.push(altered(it, &review, old.is_some())),
+            Verdict::Refuse => self.refuse(it, review, Vec::new(), old.is_some()),
             Verdict::Hold | Verdict::Take => {
                 self.wait(it, review, Vec::new(), it.before().is_some());
             }
@@ -186,21 +186,39 @@ impl Settled {
         self.findings.push(Finding::warning(message).hint(hint));
         self.findings.extend(suspicions.iter().cloned());
         let (entry, before) = (it.item.entry.clone(), it.before().cloned());
-        self.pending.push(Pending { entry, before, review, suspicions });
+        let why = if before.is_some() { Waits::Changed } else { Waits::New };
+        self.pending.push(Pending { why, entry, before, review, suspicions });
+    }
+
+    /// Another content under the same version.
+    fn refuse(&mut self, it: &Compared, review: Review, suspicions: Vec<Finding>, is_known: bool) {
+        let (entry, before) = (it.item.entry.clone(), it.before().cloned());
+        let shown = if is_known { &review } else { &Review::default() };
+        self.findings.push(altered(&entry, before.as_ref(), shown));
+        let why = Waits::Altered;
+        self.pending.push(Pending { why, entry, before, review, suspicions });
     }
 }
 
-/// Another content under the same version.
-fn altered(it: &Compared, review: &Review, is_known: bool) -> Finding {
-    let entry = &it.item.entry;
-    let mut message = format!(
-        "{entry} is not what was agreed to, although the version is the same; it is not installed"
-    );
+/// The two hashes of what has two contents under one version.
+pub(crate) fn hashes(entry: &Entry, before: Option<&Entry>) -> [String; 2] {
     let hash = |entry: &Entry| entry.hash.as_ref().map(ToString::to_string).unwrap_or_default();
-    if let Some(before) = it.before() {
-        message += &format!("\n  agreed to: {}\n  found:     {}", hash(before), hash(entry));
+    let before = before.map(hash).unwrap_or_default();
+    [format!("agreed to: {before}"), format!("found:     {}", hash(entry))]
+}
+
+/// What is said about another content under the same version.
+pub(super) fn altered(entry: &Entry, before: Option<&Entry>, review: &Review) -> Finding {
+    let mut message =
+        format!("{entry} is not what was agreed to, although the version is the same");
+    // A program is there before anybody can look at it.
+    if entry.kind != Kind::Installation {
+        message += "; it is not installed";
     }
-    if is_known {
+    for line in hashes(entry, before) {
+        message += &format!("\n  {line}");
+    }
+    if !review.diff.is_empty() {
         let lines: Vec<&str> = review.diff.lines().collect();
         for line in lines.iter().take(MAX_LINES) {
             message += &format!("\n  {line}");
@@ -209,7 +227,9 @@ fn altered(it: &Compared, review: &Review, is_known: bool) -> Finding {
             message += &format!("\n  and {} lines more", lines.len() - MAX_LINES);
         }
     }
-    Finding::error(message).hint(
-        "fetch it again from where it comes from; if it is right as it is, remove its entry from `agents.lock`",
-    )
+    let hint = format!(
+        "fetch it again from where it comes from; if it is right as it is, `cargo agents update {}` accepts it",
+        entry.name
+    );
+    Finding::error(message).hint(hint)
 }
