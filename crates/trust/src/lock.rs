@@ -230,7 +230,7 @@ impl Lock {
 
 impl Entry {
     /// Its keys in the file, in order.
-    fn fields(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn fields(&self) -> Vec<(&'static str, String)> {
         let mut fields = vec![("name", self.name.clone())];
         let commit_of = |commit: &Option<&String>| commit.map(|it| ("commit", it.clone()));
         match &self.source {

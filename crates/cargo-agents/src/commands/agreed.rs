@@ -6,7 +6,10 @@ mod running;
 
 use std::collections::BTreeMap;
 
-use agents_plugin::skills::{Skill, SkillTree};
+use agents_plugin::{
+    hooks::ActiveHook,
+    skills::{Skill, SkillTree},
+};
 use agents_system::{
     explain::ErrorKind,
     finding::Finding,
@@ -15,7 +18,7 @@ use agents_system::{
 };
 use agents_trust::{
     agreement::LockFile,
-    audit::unaudited,
+    audit::{Records, unaudited},
     compare::{Comparison, Item, Status, Verdict, compare, differences},
     content::{inspect_agent, inspect_tree},
     items::{PluginKey, Surveyor, Unseen},
@@ -23,7 +26,7 @@ use agents_trust::{
     review::Review,
     store::Store,
 };
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use self::hold::Pinned;
 pub(crate) use self::{
@@ -97,6 +100,8 @@ pub(crate) struct Settled {
     kept: Vec<Entry>,
     /// What the user has just looked at.
     accepted: Vec<Entry>,
+    /// Who has looked at what, if somebody must have.
+    records: Option<Vec<(Utf8PathBuf, Records)>>,
     /// Held while the lock file may be written.
     _pen: Option<Pen>,
     pub(crate) pending: Vec<Pending>,
@@ -128,6 +133,7 @@ pub(super) fn settle(
         comparison: Comparison::default(),
         kept: Vec::new(),
         accepted: terms.accepted.clone(),
+        records: None,
         _pen: pen,
         pending: Vec::new(),
         reviews: BTreeMap::new(),
@@ -159,10 +165,14 @@ pub(super) fn settle(
     let gone = settled.comparison.gone.iter();
     settled.kept = gone.filter(|it| unseen.may_hold(it) || is_unread(it)).cloned().collect();
     settled.refuse_if_locked(settings, &unseen)?;
-    settled.refuse_if_unaudited(settings, root, terms.audited)?;
     let store = Store::new(&settings.dirs.cache);
     let pinned = Pinned::new(&store, &settings.dirs.state);
     settled.enforce(&subjects, wanted, &surveyor, &pinned);
+    if terms.audited == Audited::Required {
+        let records = audit::all_records(settings, root)?;
+        settled.refuse_unaudited(here, &wanted.hooks, &records)?;
+        settled.records = Some(records);
+    }
     if writing == Writing::Yes {
         settled.keep_contents(&subjects, wanted, &surveyor, &store);
     }
@@ -216,6 +226,17 @@ pub(super) fn suspicions_of_agent(agent: &Brought) -> Vec<Finding> {
     inspect_agent(&agent.tree, &agent.dir.dir)
 }
 
+/// `--require-audit`: the end, if there is anything that nobody has looked at.
+fn refuse_unknown(lines: &[String]) -> Result<(), Failure> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let message = "nobody has looked at everything that would be brought";
+    Err(Failure::new(ErrorKind::Refused, message)
+        .details(lines.join("\n"))
+        .hint("`cargo agents audit record <name> --note …` says that you have"))
+}
+
 /// The flag that forbids to change the lock file, if one was given.
 fn locking_flag(settings: &Settings) -> Option<&'static str> {
     match (settings.flags.frozen, settings.flags.locked) {
@@ -262,28 +283,20 @@ impl Settled {
     }
 
     /// `--require-audit`: somebody must have looked at everything that would be brought.
-    fn refuse_if_unaudited(
+    fn refuse_unaudited(
         &self,
-        settings: &Settings,
-        root: &Utf8Path,
-        audited: Audited,
+        here: &Here<'_>,
+        hooks: &[ActiveHook],
+        records: &[(Utf8PathBuf, Records)],
     ) -> Result<(), Failure> {
-        if audited == Audited::Optional {
-            return Ok(());
-        }
-        let records = audit::all_records(settings, root)?;
-        let agreed = self.agreed();
-        let unknown = unaudited(agreed.entries(), &records);
-        if unknown.is_empty() {
-            return Ok(());
-        }
-        let lines: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-        Err(Failure::new(
-            ErrorKind::Refused,
-            "nobody has looked at everything that would be brought",
-        )
-        .details(lines.join("\n"))
-        .hint("`cargo agents audit record <name> --note …` says that you have"))
+        let agreed = self.comparison.agreed(&self.kept);
+        let (programs, missing) = self.expected_programs(here, hooks);
+        let unknown = unaudited(agreed.entries().iter().chain(&programs), records);
+        let unknown = unknown.into_iter().map(ToString::to_string);
+        let missing = missing.into_iter().map(|name| {
+            format!("installation `{name}`, of which nothing is installed and nothing recorded yet")
+        });
+        refuse_unknown(&unknown.chain(missing).collect::<Vec<_>>())
     }
 
     /// Whether anything that is here, or was, goes by that name.

@@ -10,13 +10,14 @@ use agents_plugin::{
 use agents_system::explain::ErrorKind;
 use agents_trust::{
     agreement::LockFile,
+    audit::unaudited,
     compare::{Status, Verdict, differences},
     items::Surveyor,
     lock::{Entry, Kind, LOCK_FILE, Lock},
     review::Review,
 };
 
-use super::{Pending, Settled, Waits, Writing, hold::altered, locking_flag};
+use super::{Pending, Settled, Waits, Writing, hold::altered, locking_flag, refuse_unknown};
 use crate::{failure::Failure, here::Here};
 
 /// A program that a plugin can have installed.
@@ -80,6 +81,11 @@ impl Settled {
             }
         }
         let after = Lock::new(entries);
+        if let Some(records) = &self.records {
+            // Now they are here, maybe in another version than the recorded one.
+            let unknown = unaudited(after.entries(), records);
+            refuse_unknown(&unknown.into_iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        }
         if let Some(flag) = flag {
             self.refuse_changes(&before, &after, flag)?;
         }
@@ -87,6 +93,26 @@ impl Settled {
             self.file.save(&after)?;
         }
         Ok(differences(&before, &after))
+    }
+
+    /// The programs that are here, or should be as recorded, and the names of those that would be installed now and of which
+    /// nothing is known.
+    pub(super) fn expected_programs(
+        &self,
+        here: &Here<'_>,
+        hooks: &[ActiveHook],
+    ) -> (Vec<Entry>, Vec<String>) {
+        let before = self.before.clone().unwrap_or_default();
+        let (mut expected, mut missing) = (Vec::new(), Vec::new());
+        for Program { name, now, arrives } in programs(here, hooks) {
+            let known: Vec<&Entry> = programs_in(&before).filter(|it| it.name == name).collect();
+            match now {
+                Some(now) => expected.push(with_known_hash(now, &known)),
+                None if known.is_empty() && arrives == Arrives::WithSync => missing.push(name),
+                None => expected.extend(known.into_iter().cloned()),
+            }
+        }
+        (expected, missing)
     }
 
     /// Another tree under the commit that was agreed to. What it held is not kept, so there are only the hashes to show.

@@ -12,7 +12,7 @@ use agents_plugin::{
 use agents_system::finding::Finding;
 use agents_trust::{
     agreement::LockFile,
-    audit::Records,
+    audit::{Records, subject},
     compare::{Compared, Item, Status, Trust, Verdict, compare},
     items::{PluginKey, Surveyor},
     lock::{Entry, Hash, Kind},
@@ -151,7 +151,7 @@ pub(super) fn rows(here: &Here<'_>) -> Result<(Vec<Row>, Vec<Finding>), Failure>
             trust,
             consent: "its plugin".to_owned(),
             state: "agreed",
-            records: Vec::new(),
+            records: maker.about(entry),
         });
     }
     Ok((rows, findings))
@@ -162,6 +162,20 @@ struct Maker<'m> {
 }
 
 impl Maker<'_> {
+    /// Who has looked at it.
+    fn about(&self, entry: &Entry) -> Vec<RecordView> {
+        let Some(hash) = subject(entry) else { return Vec::new() };
+        let about = self.records.iter().flat_map(|(_, records)| {
+            records.about(&hash).map(|record| RecordView {
+                who: record.who.clone(),
+                date: record.date.clone(),
+                note: record.note.clone(),
+                origin: records.origin.clone(),
+            })
+        });
+        about.collect()
+    }
+
     #[expect(clippy::too_many_arguments, reason = "the columns of a table")]
     fn row(
         &self,
@@ -174,18 +188,8 @@ impl Maker<'_> {
         consent: &str,
     ) -> Row {
         let entry = it.item.entry.clone();
-        let about = self.records.iter().flat_map(|(_, records)| {
-            let hash = entry.hash.as_ref();
-            let about = hash.into_iter().flat_map(|hash| records.about(hash));
-            about.map(|record| RecordView {
-                who: record.who.clone(),
-                date: record.date.clone(),
-                note: record.note.clone(),
-                origin: records.origin.clone(),
-            })
-        });
         Row {
-            records: about.collect(),
+            records: self.about(&entry),
             kind,
             name: name.to_owned(),
             plugin: plugin.to_owned(),
