@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use agents_system::{decode::Document, finding::Finding};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::lock::{Entry, Hash, Kind};
+use crate::lock::{Entry, Hash, Kind, quoted};
 
 /// The name of the file, in a workspace and in the configuration directory.
 pub const AUDIT_FILE: &str = "agents-audits.toml";
@@ -80,7 +80,7 @@ impl Records {
             "# Who has looked at which content; `cargo agents audit record` adds to it.\n",
         );
         if let Some(origin) = &self.origin {
-            let _ = writeln!(text, "origin = {}", crate::lock::quoted(origin));
+            let _ = writeln!(text, "origin = {}", quoted(origin));
         }
         let mut records = self.records.clone();
         records.sort();
@@ -97,7 +97,7 @@ impl Records {
                 ("note", &it.note),
             ];
             for (key, value) in fields {
-                let _ = writeln!(text, "{key} = {}", crate::lock::quoted(value));
+                let _ = writeln!(text, "{key} = {}", quoted(value));
             }
         }
         text
@@ -110,15 +110,18 @@ impl Records {
 }
 
 /// What a record about it names: its content or, for a program that cargo builds and that differs from machine to machine, the
-/// very crate that it is built from. `None` for what the workspace holds itself, which needs nobody's look.
+/// very crate that it is built from. `None` for what the workspace holds itself, which needs nobody's look, and for
+/// whole repositories.
 #[must_use]
 pub fn subject(entry: &Entry) -> Option<Hash> {
     match (&entry.hash, entry.kind) {
+        // It is looked at part by part.
+        (_, Kind::Tree) => None,
         (Some(hash), _) => Some(hash.clone()),
         (None, Kind::Installation) => {
             let of_source = entry.fields().into_iter().filter(|(key, _)| *key != "name");
             let text: String =
-                of_source.map(|(key, value)| format!("{key} = {value:?}\n")).collect();
+                of_source.map(|(key, value)| format!("{key} = {}\n", quoted(&value))).collect();
             Some(Hash::new(&agents_system::cache::digest(text.as_bytes())))
         }
         (None, Kind::Plugin | Kind::Skill | Kind::Agent) => None,

@@ -80,6 +80,11 @@ pub struct Comparison {
 }
 
 impl Compared {
+    /// Refuses it for a reason that it does not know itself.
+    pub fn refuse(&mut self) {
+        self.verdict = Verdict::Refuse;
+    }
+
     /// What was agreed to before.
     #[must_use]
     pub fn before(&self) -> Option<&Entry> {
@@ -160,7 +165,8 @@ fn is_of_known_crate(entry: &Entry, lock: &Lock) -> bool {
         .entries()
         .iter()
         .filter(|known| {
-            known.kind != Kind::Installation && known.source.is_same_place(&entry.source)
+            !matches!(known.kind, Kind::Installation | Kind::Tree)
+                && known.source.is_same_place(&entry.source)
         })
         .peekable();
     others.peek().is_some() && others.all(|known| known.source != entry.source)

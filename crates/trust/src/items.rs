@@ -6,7 +6,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use agents_install::{Installation, Installed, git::GitAddress};
+use agents_install::{
+    AcquireError, Installation, Installed,
+    git::{GitAddress, TreeNow},
+};
 use agents_plugin::{
     active::{ActiveSet, Cause, State},
     agents::AgentDir,
@@ -84,6 +87,16 @@ impl<'a> Surveyor<'a> {
         self.set.active().find(|plugin| key(plugin) == *wanted).map(content)
     }
 
+    /// The manifest of an active plugin, and the files beside it that it runs.
+    #[must_use]
+    pub fn files_of(&self, wanted: &PluginKey) -> Vec<Utf8PathBuf> {
+        let plugin = self.set.active().find(|plugin| key(plugin) == *wanted);
+        plugin.map_or_else(Vec::new, |plugin| {
+            let programs = own_programs(plugin).into_iter().map(|path| plugin.dir().join(path));
+            programs.chain([plugin.file.clone()]).collect()
+        })
+    }
+
     /// One plugin.
     #[must_use]
     pub fn plugin(&self, plugin: &Plugin) -> Item {
@@ -118,6 +131,43 @@ impl<'a> Surveyor<'a> {
         let trust = trust_of(&dir.origin, self.vouches(&dir.plugin.name, &dir.plugin.origin));
         let (name, hash) = (name.to_owned(), (trust != Trust::Own).then_some(hash));
         Item { entry: Entry { kind: Kind::Agent, name, source, hash }, trust }
+    }
+
+    /// The whole repository that an item comes from, which is in this tree. What it is recorded for is that its commit
+    /// means this content, whoever stands for the parts.
+    #[must_use]
+    pub fn tree(item: &Entry, now: &TreeNow) -> Option<Item> {
+        let path = Utf8PathBuf::from(".");
+        let (name, source) = match &item.source {
+            Source::Registry { name, from: from @ RegistryFrom::Git { .. }, .. } => {
+                (name, Source::Registry { name: name.clone(), from: from.clone(), path })
+            }
+            Source::Git { url, commit, .. } => {
+                (url, Source::Git { url: url.clone(), commit: commit.clone(), path })
+            }
+            Source::Registry { .. } | Source::Workspace { .. } | Source::Crate { .. } => {
+                return None;
+            }
+        };
+        let (name, hash) = (name.clone(), Some(Hash::parse(&now.digest)?));
+        Some(Item { entry: Entry { kind: Kind::Tree, name, source, hash }, trust: Trust::Vouched })
+    }
+
+    /// The tree in our cache that something is in.
+    #[must_use]
+    pub fn tree_around(&self, dir: &Utf8Path) -> Option<Utf8PathBuf> {
+        self.registries.checkouts.tree_around(dir)
+    }
+
+    /// What is in such a tree now.
+    pub fn look(&self, tree: &Utf8Path) -> Result<TreeNow, AcquireError> {
+        self.registries.checkouts.look(tree)
+    }
+
+    /// Where an active plugin is.
+    #[must_use]
+    pub fn dir(&self, wanted: &PluginKey) -> Option<&Utf8Path> {
+        self.set.active().find(|plugin| key(plugin) == *wanted).map(Plugin::dir)
     }
 
     /// Something in a directory that comes from there.
@@ -325,16 +375,9 @@ fn content(plugin: &Plugin) -> SkillTree {
     if let Ok(bytes) = fs_err::read(&own) {
         files.insert(last(&own), bytes);
     }
-    let manifest = plugin.manifest().unwrap_or_default();
-    for installation in manifest.installations.values() {
-        use agents_install::Entry::{Executable, Script};
-        let (None, Some(Executable(path) | Script(path))) =
-            (&installation.source, &installation.entry)
-        else {
-            continue;
-        };
-        if let Ok(bytes) = fs_err::read(plugin.dir().join(path)) {
-            files.entry(slashed(Utf8Path::new(path))).or_insert(bytes);
+    for path in own_programs(plugin) {
+        if let Ok(bytes) = fs_err::read(plugin.dir().join(&path)) {
+            files.entry(slashed(&path)).or_insert(bytes);
         }
     }
     let entry = |(path, bytes)| {
@@ -342,6 +385,17 @@ fn content(plugin: &Plugin) -> SkillTree {
         TreeEntry { path, kind: TreeKind::File { mode: Mode::Plain, bytes } }
     };
     SkillTree { entries: files.into_iter().map(entry).collect() }
+}
+
+/// The files beside its manifest that a plugin runs.
+fn own_programs(plugin: &Plugin) -> Vec<Utf8PathBuf> {
+    use agents_install::Entry::{Executable, Script};
+    let manifest = plugin.manifest().unwrap_or_default();
+    let of = |it: &Installation| match (&it.source, &it.entry) {
+        (None, Some(Executable(path) | Script(path))) => Some(Utf8PathBuf::from(path)),
+        _ => None,
+    };
+    manifest.installations.values().filter_map(of).collect()
 }
 
 fn redacted(url: &str) -> String {

@@ -48,6 +48,8 @@ pub struct Entry {
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
+    /// All of a git repository that something comes from, by the name of its registry or by its address.
+    Tree,
     /// A plugin: its manifest and the files that it runs.
     Plugin,
     /// A skill.
@@ -279,12 +281,14 @@ pub(crate) fn quoted(text: &str) -> String {
 
 impl Kind {
     /// All of them, in the order of the file.
-    pub const ALL: [Self; 4] = [Self::Plugin, Self::Skill, Self::Agent, Self::Installation];
+    pub const ALL: [Self; 5] =
+        [Self::Tree, Self::Plugin, Self::Skill, Self::Agent, Self::Installation];
 
     /// The word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
+            Self::Tree => "tree",
             Self::Plugin => "plugin",
             Self::Skill => "skill",
             Self::Agent => "agent",

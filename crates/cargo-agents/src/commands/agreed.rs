@@ -3,19 +3,16 @@
 mod hold;
 mod programs;
 mod running;
+mod trees;
 
 use std::collections::BTreeMap;
 
+use agents_install::git::TreeNow;
 use agents_plugin::{
     hooks::ActiveHook,
     skills::{Skill, SkillTree},
 };
-use agents_system::{
-    explain::ErrorKind,
-    finding::Finding,
-    fingerprint::{Fingerprint, Inputs},
-    lock::Lock as Pen,
-};
+use agents_system::{explain::ErrorKind, finding::Finding, lock::Lock as Pen};
 use agents_trust::{
     agreement::LockFile,
     audit::{Records, unaudited},
@@ -69,6 +66,7 @@ enum Subject {
     Plugin(PluginKey),
     Skill(usize),
     Agent(usize),
+    Tree(TreeNow),
 }
 
 /// Why something waits for the user.
@@ -141,7 +139,8 @@ pub(super) fn settle(
     };
     let Some(workspace) = here.workspace.as_ref() else { return Ok(settled) };
     let surveyor = Surveyor::new(here.registries, &here.set, workspace);
-    let (subjects, items) = survey(&surveyor, wanted);
+    let (mut subjects, mut items) = survey(&surveyor, wanted);
+    trees::survey(&surveyor, wanted, &mut subjects, &mut items, &mut settled.findings);
     let lock = settled.before.clone().unwrap_or_default();
     let is_suspicious = |item: &Item| {
         let at = items.iter().position(|it| it == item);
@@ -149,6 +148,7 @@ pub(super) fn settle(
     };
     let is_accepted = |item: &Item| terms.accepted.contains(&item.entry);
     settled.comparison = compare(items.clone(), &lock, is_suspicious, is_accepted);
+    settled.refuse_changed_trees(&subjects, wanted, &surveyor);
     // It only matters for what seems to be gone, and is slow to find out.
     let unseen = match settled.comparison.gone.is_empty() {
         true => Unseen::default(),
@@ -202,13 +202,14 @@ impl Subject {
             Self::Plugin(key) => surveyor.content(key),
             Self::Skill(at) => wanted.skills.skills[*at].read().0,
             Self::Agent(at) => Some(wanted.agents.agents[*at].tree.clone()),
+            Self::Tree(_) => None,
         }
     }
 
-    /// What a machine finds suspicious about it. Of a plugin the manifest is read by no model.
+    /// What a machine finds suspicious about it, if a model reads it.
     fn suspicions(&self, wanted: &Wanted) -> Vec<Finding> {
         match self {
-            Self::Plugin(_) => Vec::new(),
+            Self::Plugin(_) | Self::Tree(_) => Vec::new(),
             Self::Skill(at) => suspicions(&wanted.skills.skills[*at]),
             Self::Agent(at) => suspicions_of_agent(&wanted.agents.agents[*at]),
         }
@@ -333,14 +334,6 @@ impl Settled {
             }
         }
     }
-}
-
-/// What decides about what may run.
-pub(crate) fn inputs(root: &Utf8Path) -> Fingerprint {
-    let mut inputs = Inputs::new();
-    // One that cannot be read decides nothing.
-    let _ = inputs.read(LockFile::beside(root).path());
-    inputs.finish()
 }
 
 /// Whether something changed that is worth counting lines for.

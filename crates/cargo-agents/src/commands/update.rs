@@ -45,7 +45,7 @@ pub(crate) struct UpdateDocument {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PendingView {
-    /// `plugin`, `skill`, `agent` or `installation`
+    /// `plugin`, `skill`, `agent`, `installation` or `tree`
     kind: &'static str,
     /// `new`, `changed`, or `altered` for another content under the same version, which only its name accepts
     why: &'static str,
@@ -121,10 +121,14 @@ pub(crate) fn run(
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// By its own name, or by that of the crate that it comes from.
+/// By its own name, or by that of the crate or the registry that it comes from.
 fn is_named(entry: &Entry, name: &str) -> bool {
-    let of_crate = matches!(&entry.source, Source::Crate { name: it, .. } if it == name);
-    entry.name == name || (of_crate && entry.kind != Kind::Installation)
+    let of_it = match &entry.source {
+        Source::Crate { name: it, .. } => it == name && entry.kind != Kind::Installation,
+        Source::Registry { name: it, .. } => it == name,
+        Source::Workspace { .. } | Source::Git { .. } => false,
+    };
+    entry.name == name || of_it
 }
 
 /// A name that nothing here goes by: most likely a slip, and the user believes that something was accepted.

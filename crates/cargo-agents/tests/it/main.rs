@@ -40,6 +40,7 @@ mod seed_001_subcommands;
 mod seed_promises;
 mod status;
 mod sync;
+mod tampered;
 mod tour;
 mod transitions;
 mod trust;

@@ -76,7 +76,7 @@ impl Settled {
                     let now = surveyor.content(key).unwrap_or_default();
                     self.hold_plugin(it, (key, &now), wanted, pinned);
                 }
-                Subject::Plugin(_) => {}
+                Subject::Plugin(_) | Subject::Tree(_) => {}
                 Subject::Skill(_) | Subject::Agent(_) => {
                     let new = || subject.content(wanted, surveyor);
                     if let Some(old) =
@@ -90,7 +90,7 @@ impl Settled {
                             Subject::Agent(at) => {
                                 wanted.pin_agent(at, old.as_ref(), pinned.ledger());
                             }
-                            Subject::Plugin(_) => {}
+                            Subject::Plugin(_) | Subject::Tree(_) => {}
                         }
                     }
                 }
@@ -170,7 +170,7 @@ impl Settled {
             Kind::Plugin => {
                 " and waits for you; its hooks and MCP servers stay as they are, its commands do not run"
             }
-            Kind::Skill | Kind::Agent | Kind::Installation => " and is not installed",
+            Kind::Tree | Kind::Skill | Kind::Agent | Kind::Installation => " and is not installed",
         };
         match it.before().filter(|_| matches!(kind, Kind::Skill | Kind::Agent)) {
             Some(before) if stays && before.source == *source => {
@@ -209,13 +209,15 @@ pub(crate) fn hashes(entry: &Entry, before: Option<&Entry>) -> [String; 2] {
 
 /// What is said about another content under the same version.
 pub(super) fn altered(entry: &Entry, before: Option<&Entry>, review: &Review) -> Finding {
-    let mut message =
-        format!("{entry} is not what was agreed to, although the version is the same");
+    let mut message = match before {
+        Some(_) => format!("{entry} is not what was agreed to, although the version is the same"),
+        None => format!("{entry} is new in what was changed in our cache"),
+    };
     // A program is there before anybody can look at it.
     if entry.kind != Kind::Installation {
         message += "; it is not installed";
     }
-    for line in hashes(entry, before) {
+    for line in hashes(entry, before).iter().filter(|_| before.is_some()) {
         message += &format!("\n  {line}");
     }
     if !review.diff.is_empty() {

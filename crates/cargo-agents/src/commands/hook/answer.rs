@@ -212,12 +212,12 @@ fn decide(here: &Here<'_>, index: &HookIndex, cwd: &Utf8Path) -> Facts {
     let workspace = here.workspace.as_ref();
     let surroundings = Surroundings { workspace, probes: &probes, asker: Asker::Other };
     let mut set = here.registries.hooks(&here.set, surroundings);
-    agreed::may_run(here, &mut set.hooks);
+    let agreed = agreed::may_run(here, &mut set.hooks);
     let session = session::facts(here);
-    let agreed = workspace.map(|it| agreed::inputs(&it.root));
     if let Some(all) = here.registries.inputs(&here.set, workspace, cwd) {
-        let all = Fingerprint::joined(agreed.into_iter().chain([all]));
         let quick = agents_plugin::catalog::Registries::inputs_of_hooks(&here.set, &all);
+        let quick = Fingerprint::joined([agreed.clone(), quick]);
+        let all = Fingerprint::joined([agreed, all]);
         index.store(&set, session.clone(), &all, quick);
     }
     Facts { hooks: set.hooks, session, index: Index::Rebuilt, findings: Vec::new() }
