@@ -79,6 +79,8 @@ pub(super) struct Brought {
     pub(super) agreements: Vec<String>,
     /// What was not brought, or only now, because it changed.
     pub(super) settled: Option<Settled>,
+    /// Which dependencies wait for the user's word.
+    pub(super) waiting: Option<Finding>,
 }
 
 pub(crate) fn run(
@@ -92,7 +94,11 @@ pub(crate) fn run(
     if mode == Mode::Apply {
         consent::settle(settings, output)?;
     }
-    let brought = bring(settings, mode, edited, terms)?;
+    let mut brought = bring(settings, mode, edited, terms)?;
+    // Who was asked and said "later" need not be told.
+    if mode == Mode::Diff || (mode == Mode::Apply && output.asker().is_some()) {
+        brought.waiting = None;
+    }
     report(&brought, mode, only, output)?;
     Ok(brought.code(mode))
 }
@@ -149,7 +155,8 @@ pub(super) fn bring(
         settings.progress.end();
         findings.extend(plan.findings.iter().cloned());
         findings.extend(untrusted(&plan, &hosts));
-        Ok(Brought { plan, findings, agreements, settled })
+        let waiting = consent::waiting(here);
+        Ok(Brought { plan, findings, agreements, settled, waiting })
     })
 }
 
@@ -188,7 +195,7 @@ pub(crate) fn remove_all(
         changes.extend(done.plan.changes);
     }
     let plan = Plan { changes, ..Plan::default() };
-    let brought = Brought { plan, findings, agreements: Vec::new(), settled: None };
+    let brought = Brought { plan, findings, agreements: Vec::new(), settled: None, waiting: None };
     report(&brought, Mode::Apply, None, output)?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -298,6 +305,9 @@ fn report(
     })?;
     output.flush()?;
     output.findings(findings);
+    if let Some(waiting) = &brought.waiting {
+        output.note(waiting);
+    }
     Ok(())
 }
 
@@ -307,7 +317,7 @@ fn document(changes: Vec<ChangeView>, brought: &Brought, mode: Mode) -> SyncHost
         changes,
         unchanged: brought.plan.unchanged,
         agreements: brought.agreements.clone(),
-        findings: brought.findings.iter().map(FindingView::from).collect(),
+        findings: brought.findings.iter().chain(&brought.waiting).map(FindingView::from).collect(),
     }
 }
 
