@@ -190,7 +190,7 @@ fn keep_together(compared: &mut [Compared]) {
 
 impl Entry {
     /// What it is, in which version; lock files are sorted by it.
-    fn pin(&self) -> (Kind, &str, &Source) {
+    pub(crate) fn pin(&self) -> (Kind, &str, &Source) {
         (self.kind, &self.name, &self.source)
     }
 

@@ -139,7 +139,7 @@ const DIGITS: usize = 32;
 /// Why a lock file cannot be used. It is never taken for empty: that would agree to everything.
 #[derive(Debug, thiserror::Error)]
 pub enum LockFileError {
-    /// Two branches changed the same part of it.
+    /// Two branches changed the same part of it, and contradict each other.
     #[error("`{file}` has a merge conflict in line {line}")]
     Conflict {
         /// The file.

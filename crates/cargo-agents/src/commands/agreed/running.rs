@@ -12,7 +12,7 @@ use agents_trust::{
     agreement::LockFile,
     compare::{Trust, Verdict, compare},
     items::{PluginKey, Surveyor},
-    lock::{Entry, Kind},
+    lock::{Entry, Kind, Lock},
 };
 
 use crate::{failure::Failure, here::Here};
@@ -24,12 +24,16 @@ pub(crate) fn may_run(here: &Here<'_>, hooks: &mut Vec<ActiveHook>) -> Fingerpri
     let mut inputs = Inputs::new();
     let Some(workspace) = here.workspace.as_ref() else { return inputs.finish() };
     let file = LockFile::beside(&workspace.root);
-    // One that cannot be read decides nothing.
     let _ = inputs.read(file.path());
     if !hooks.iter().any(|hook| matches!(hook.origin, Origin::Crate(..) | Origin::Registry(_))) {
         return inputs.finish();
     }
-    let Ok(Some(lock)) = file.load() else { return inputs.finish() };
+    let lock = match file.load() {
+        Ok(Some(lock)) => lock,
+        Ok(None) => return inputs.finish(),
+        // Whatever was agreed to cannot be told, so no crate's word is enough.
+        Err(_) => Lock::default(),
+    };
     let surveyor = Surveyor::new(here.registries, &here.set, workspace);
     for hook in hooks.iter() {
         for file in surveyor.files_of(&(hook.plugin.clone(), hook.origin.clone())) {
