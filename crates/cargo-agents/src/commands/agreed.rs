@@ -109,7 +109,7 @@ pub(crate) struct Settled {
 }
 
 /// Compares what is wanted with what was agreed to, and takes out of it what was not.
-pub(super) fn settle(
+pub(crate) fn settle(
     here: &Here<'_>,
     root: &Utf8Path,
     wanted: &mut Wanted,

@@ -167,7 +167,8 @@ fn nothing(output: &Output, name: Option<&str>) -> Result<ExitCode, Failure> {
 
 fn show(it: &Pending, output: &Output) -> Result<(), Failure> {
     let Entry { kind, name, source, .. } = &it.entry;
-    let was = it.before.as_ref().map(|before| format!("{} -> ", before.source));
+    let elsewhere = it.before.as_ref().filter(|before| before.source != *source);
+    let was = elsewhere.map(|before| format!("{} -> ", before.source));
     if it.why == Waits::Altered {
         output.line(format!(
             "{} `{name}`: {source} is not what was agreed to, although the version is the same",

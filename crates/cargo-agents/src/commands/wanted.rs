@@ -82,7 +82,7 @@ pub(super) fn fetch(settings: &Settings) -> Fetch {
 
 /// What the hosts of a workspace should have.
 #[derive(Default)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     /// In their files.
     pub(super) desired: Desired,
     /// The skills behind that.
