@@ -97,6 +97,13 @@ impl Output {
         }
     }
 
+    /// A note that is worth a line without `--verbose`, too.
+    pub(crate) fn note(&self, finding: &Finding) {
+        if !self.json && !self.quiet {
+            self.talk(&self.render_finding(finding));
+        }
+    }
+
     /// Says something on standard error; nobody waits for it, so a closed one is ignored.
     pub(crate) fn talk(&self, text: &str) {
         let styles = styles(self.colors_talk());

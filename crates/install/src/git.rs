@@ -11,7 +11,7 @@ use agents_system::{process::Call, progress::Progress};
 use camino::{Utf8Path, Utf8PathBuf};
 
 pub use address::{AddressError, GitAddress};
-pub use checkout::{Checkout, Checkouts};
+pub use checkout::{Checkout, Checkouts, TreeNow, TreeStanding};
 pub(crate) use checkout::{TreeOrigin, tree_slot};
 use content::tree_digest;
 

@@ -18,7 +18,7 @@ use crate::{
     plugin::{Asking, Origin, Plugin},
     predicate::{Gate, Surroundings, evaluate::Asker},
     probes::Acquire,
-    skills::{Fetch, Why, names_at},
+    skills::{Fetch, Why, agent_names_at, names_at},
 };
 
 /// A plugin that waits for the user's word.
@@ -57,6 +57,8 @@ pub struct Piece {
 pub enum PieceKind {
     /// Text for agents.
     Skill,
+    /// The definition of an agent.
+    Agent,
     /// Something that hosts run at certain moments.
     Hook,
     /// An MCP server.
@@ -77,6 +79,7 @@ impl PieceKind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Skill => "skill",
+            Self::Agent => "agent",
             Self::Hook => "hook",
             Self::Server => "mcp-server",
             Self::Command => "command",
@@ -91,6 +94,7 @@ impl PieceKind {
     pub fn count(self, number: usize) -> String {
         let (one, many) = match self {
             Self::Skill => ("skill", "skills"),
+            Self::Agent => ("agent", "agents"),
             Self::Hook => ("hook", "hooks"),
             Self::Server => ("MCP server", "MCP servers"),
             Self::Command => ("command", "commands"),
@@ -206,14 +210,16 @@ impl Registries<'_> {
         let plugin = considered.plugin;
         let Ok(manifest) = plugin.manifest() else { return Vec::new() };
         let mut pieces = Vec::new();
-        for group in &manifest.skills {
-            let plain = |name| Piece { kind: PieceKind::Skill, name, runs: None };
+        let skills = manifest.skills.iter().map(|it| (PieceKind::Skill, it));
+        let agents = manifest.agents.iter().map(|it| (PieceKind::Agent, it));
+        for (kind, group) in skills.chain(agents) {
+            let plain = |name| Piece { kind, name, runs: None };
+            let names_at = if kind == PieceKind::Agent { agent_names_at } else { names_at };
             match &group.source {
                 ContentSource::Nothing => {}
                 ContentSource::Path(path) => {
-                    pieces.extend(
-                        names_at(plugin, path, &set.catalog, workspace).into_iter().map(plain),
-                    );
+                    let names = names_at(plugin, path, &set.catalog, workspace);
+                    pieces.extend(names.into_iter().map(plain));
                 }
                 elsewhere => pieces.push(plain(format!("those {}", describe(elsewhere)))),
             }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use agents_system::{decode::Document, finding::Finding};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::lock::{Entry, Hash, Kind};
+use crate::lock::{Entry, Hash, Kind, quoted};
 
 /// The name of the file, in a workspace and in the configuration directory.
 pub const AUDIT_FILE: &str = "agents-audits.toml";
@@ -80,7 +80,7 @@ impl Records {
             "# Who has looked at which content; `cargo agents audit record` adds to it.\n",
         );
         if let Some(origin) = &self.origin {
-            let _ = writeln!(text, "origin = {}", crate::lock::quoted(origin));
+            let _ = writeln!(text, "origin = {}", quoted(origin));
         }
         let mut records = self.records.clone();
         records.sort();
@@ -97,7 +97,7 @@ impl Records {
                 ("note", &it.note),
             ];
             for (key, value) in fields {
-                let _ = writeln!(text, "{key} = {}", crate::lock::quoted(value));
+                let _ = writeln!(text, "{key} = {}", quoted(value));
             }
         }
         text
@@ -109,7 +109,26 @@ impl Records {
     }
 }
 
-/// What nobody has looked at. What the workspace holds itself needs nobody's look, and programs are what their plugins say.
+/// What a record about it names: its content or, for a program that cargo builds and that differs from machine to machine, the
+/// very crate that it is built from. `None` for what the workspace holds itself, which needs nobody's look, and for
+/// whole repositories.
+#[must_use]
+pub fn subject(entry: &Entry) -> Option<Hash> {
+    match (&entry.hash, entry.kind) {
+        // It is looked at part by part.
+        (_, Kind::Tree) => None,
+        (Some(hash), _) => Some(hash.clone()),
+        (None, Kind::Installation) => {
+            let of_source = entry.fields().into_iter().filter(|(key, _)| *key != "name");
+            let text: String =
+                of_source.map(|(key, value)| format!("{key} = {}\n", quoted(&value))).collect();
+            Some(Hash::new(&agents_system::cache::digest(text.as_bytes())))
+        }
+        (None, Kind::Plugin | Kind::Skill | Kind::Agent) => None,
+    }
+}
+
+/// What nobody has looked at.
 pub fn unaudited<'e>(
     entries: impl IntoIterator<Item = &'e Entry>,
     records: &[(Utf8PathBuf, Records)],
@@ -117,10 +136,7 @@ pub fn unaudited<'e>(
     let is_audited =
         |hash: &Hash| records.iter().any(|(_, records)| records.about(hash).next().is_some());
     let entries = entries.into_iter();
-    entries
-        .filter(|it| it.kind != Kind::Installation)
-        .filter(|it| it.hash.as_ref().is_some_and(|hash| !is_audited(hash)))
-        .collect()
+    entries.filter(|it| subject(it).is_some_and(|hash| !is_audited(&hash))).collect()
 }
 
 /// The name of the file for records that were taken from `origin`.
@@ -174,6 +190,26 @@ mod tests {
         let all = [(Utf8PathBuf::from("f"), mine)];
         let entries = [entry("a"), entry("b"), Entry { hash: None, ..entry("c") }];
         assert_eq!(unaudited(&entries, &all), [&entries[1]]);
+    }
+
+    #[test]
+    fn a_program_that_cargo_builds_is_known_by_its_crate() {
+        use crate::lock::{CrateFrom, Source};
+        let program = |plugin: &str, version: &str| Entry {
+            kind: Kind::Installation,
+            name: format!("{plugin}/tool"),
+            source: Source::Crate {
+                name: "tool".to_owned(),
+                version: version.to_owned(),
+                from: CrateFrom::CratesIo,
+            },
+            hash: None,
+        };
+        let hash = subject(&program("p", "1.0.0")).unwrap();
+        let mine = Records { records: vec![Record { hash, ..record("", "me") }], origin: None };
+        let all = [(Utf8PathBuf::from("f"), mine)];
+        let entries = [program("p", "1.0.0"), program("q", "1.0.0"), program("p", "1.0.1")];
+        assert_eq!(unaudited(&entries, &all), [&entries[2]]);
     }
 
     #[test]

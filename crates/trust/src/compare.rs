@@ -55,7 +55,7 @@ pub enum Verdict {
     Take,
     /// What was agreed to stays; this waits for the user.
     Hold,
-    /// What was agreed to stays; this is an error.
+    /// What was agreed to stays; this is an error until somebody has looked at it and accepts it.
     Refuse,
 }
 
@@ -80,6 +80,11 @@ pub struct Comparison {
 }
 
 impl Compared {
+    /// Refuses it for a reason that it does not know itself.
+    pub fn refuse(&mut self) {
+        self.verdict = Verdict::Refuse;
+    }
+
     /// What was agreed to before.
     #[must_use]
     pub fn before(&self) -> Option<&Entry> {
@@ -133,11 +138,10 @@ pub fn compare(
             }
         };
         let verdict = match (&status, item.trust) {
+            (Status::Same | Status::Moved { .. }, _) => Verdict::Take,
+            _ if is_accepted(&item) => Verdict::Take,
             (Status::Altered { .. }, _) => Verdict::Refuse,
-            (Status::Same | Status::Moved { .. }, _) | (_, Trust::Own | Trust::Vouched) => {
-                Verdict::Take
-            }
-            (_, Trust::Embedded) if is_accepted(&item) => Verdict::Take,
+            (_, Trust::Own | Trust::Vouched) => Verdict::Take,
             (Status::Changed { .. }, Trust::Embedded) => Verdict::Hold,
             (Status::New, Trust::Embedded) => {
                 let held = is_of_known_crate(&item.entry, lock) || is_suspicious(&item);
@@ -161,7 +165,8 @@ fn is_of_known_crate(entry: &Entry, lock: &Lock) -> bool {
         .entries()
         .iter()
         .filter(|known| {
-            known.kind != Kind::Installation && known.source.is_same_place(&entry.source)
+            !matches!(known.kind, Kind::Installation | Kind::Tree)
+                && known.source.is_same_place(&entry.source)
         })
         .peekable();
     others.peek().is_some() && others.all(|known| known.source != entry.source)
@@ -185,7 +190,7 @@ fn keep_together(compared: &mut [Compared]) {
 
 impl Entry {
     /// What it is, in which version; lock files are sorted by it.
-    fn pin(&self) -> (Kind, &str, &Source) {
+    pub(crate) fn pin(&self) -> (Kind, &str, &Source) {
         (self.kind, &self.name, &self.source)
     }
 

@@ -57,14 +57,29 @@ pub fn inspect(text: &str, reading: Reading) -> Vec<Suspicion> {
 /// What is suspicious about a skill. Files that are no text are not looked into.
 #[must_use]
 pub fn inspect_tree(tree: &SkillTree, dir: &Utf8Path) -> Vec<Finding> {
+    inspect_files(tree, dir, |path| {
+        let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+        let is_prose = PROSE.contains(&extension.as_str());
+        if is_prose { Reading::Prose } else { Reading::Code }
+    })
+}
+
+/// What is suspicious about the definition of an agent. Whatever it is written in, what it says is told to a model.
+#[must_use]
+pub fn inspect_agent(tree: &SkillTree, dir: &Utf8Path) -> Vec<Finding> {
+    inspect_files(tree, dir, |_| Reading::Prose)
+}
+
+fn inspect_files(
+    tree: &SkillTree,
+    dir: &Utf8Path,
+    reading: impl Fn(&Utf8Path) -> Reading,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     for entry in &tree.entries {
         let TreeKind::File { bytes, .. } = &entry.kind else { continue };
         let Ok(text) = std::str::from_utf8(bytes) else { continue };
-        let extension = entry.path.extension().unwrap_or_default().to_ascii_lowercase();
-        let is_prose = PROSE.contains(&extension.as_str());
-        let reading = if is_prose { Reading::Prose } else { Reading::Code };
-        let found = inspect(text, reading);
+        let found = inspect(text, reading(&entry.path));
         findings.extend(found.iter().map(|it| finding(it, &dir.join(&entry.path), text)));
     }
     findings

@@ -6,9 +6,13 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use agents_install::{Installation, Installed, git::GitAddress};
+use agents_install::{
+    AcquireError, Installation, Installed,
+    git::{GitAddress, TreeNow},
+};
 use agents_plugin::{
     active::{ActiveSet, Cause, State},
+    agents::AgentDir,
     catalog::{Registries, RegistryState},
     config::RegistryPlace,
     manifest::{MANIFEST_FILE, PluginName},
@@ -83,6 +87,16 @@ impl<'a> Surveyor<'a> {
         self.set.active().find(|plugin| key(plugin) == *wanted).map(content)
     }
 
+    /// The manifest of an active plugin, and the files beside it that it runs.
+    #[must_use]
+    pub fn files_of(&self, wanted: &PluginKey) -> Vec<Utf8PathBuf> {
+        let plugin = self.set.active().find(|plugin| key(plugin) == *wanted);
+        plugin.map_or_else(Vec::new, |plugin| {
+            let programs = own_programs(plugin).into_iter().map(|path| plugin.dir().join(path));
+            programs.chain([plugin.file.clone()]).collect()
+        })
+    }
+
     /// One plugin.
     #[must_use]
     pub fn plugin(&self, plugin: &Plugin) -> Item {
@@ -103,23 +117,69 @@ impl<'a> Surveyor<'a> {
     /// A skill whose content has this hash.
     #[must_use]
     pub fn skill(&self, skill: &Skill, hash: Hash) -> Item {
-        let source = match &skill.origin {
-            SkillOrigin::Member { path } => Source::Workspace { path: path.clone() },
-            SkillOrigin::Path { registry, path } => self.registry(registry, path.clone()),
-            SkillOrigin::Crate { name, version } => {
-                self.krate(name, &version.to_string(), &skill.dir)
-            }
-            SkillOrigin::Git { url, commit, path } => {
-                Source::Git { url: url.clone(), commit: commit.clone(), path: path.clone() }
-            }
-        };
-        let trust = match &skill.origin {
-            SkillOrigin::Member { .. } => Trust::Own,
-            _ if skill.plugins().any(|it| self.vouches(&it.name, &it.origin)) => Trust::Vouched,
-            _ => Trust::Embedded,
-        };
+        let source = self.origin(&skill.origin, &skill.dir, Utf8Path::new(""));
+        let vouched = skill.plugins().any(|it| self.vouches(&it.name, &it.origin));
+        let trust = trust_of(&skill.origin, vouched);
         let (name, hash) = (skill.name.to_string(), (trust != Trust::Own).then_some(hash));
         Item { entry: Entry { kind: Kind::Skill, name, source, hash }, trust }
+    }
+
+    /// The agent of this name that `file` in that directory defines, with a content of this hash.
+    #[must_use]
+    pub fn agent(&self, name: &str, dir: &AgentDir, file: &Utf8Path, hash: Hash) -> Item {
+        let source = self.origin(&dir.origin, &dir.dir, &last(file));
+        let trust = trust_of(&dir.origin, self.vouches(&dir.plugin.name, &dir.plugin.origin));
+        let (name, hash) = (name.to_owned(), (trust != Trust::Own).then_some(hash));
+        Item { entry: Entry { kind: Kind::Agent, name, source, hash }, trust }
+    }
+
+    /// The whole repository that an item comes from, which is in this tree. What it is recorded for is that its commit
+    /// means this content, whoever stands for the parts.
+    #[must_use]
+    pub fn tree(item: &Entry, now: &TreeNow) -> Option<Item> {
+        let path = Utf8PathBuf::from(".");
+        let (name, source) = match &item.source {
+            Source::Registry { name, from: from @ RegistryFrom::Git { .. }, .. } => {
+                (name, Source::Registry { name: name.clone(), from: from.clone(), path })
+            }
+            Source::Git { url, commit, .. } => {
+                (url, Source::Git { url: url.clone(), commit: commit.clone(), path })
+            }
+            Source::Registry { .. } | Source::Workspace { .. } | Source::Crate { .. } => {
+                return None;
+            }
+        };
+        let (name, hash) = (name.clone(), Some(Hash::parse(&now.digest)?));
+        Some(Item { entry: Entry { kind: Kind::Tree, name, source, hash }, trust: Trust::Vouched })
+    }
+
+    /// The tree in our cache that something is in.
+    #[must_use]
+    pub fn tree_around(&self, dir: &Utf8Path) -> Option<Utf8PathBuf> {
+        self.registries.checkouts.tree_around(dir)
+    }
+
+    /// What is in such a tree now.
+    pub fn look(&self, tree: &Utf8Path) -> Result<TreeNow, AcquireError> {
+        self.registries.checkouts.look(tree)
+    }
+
+    /// Where an active plugin is.
+    #[must_use]
+    pub fn dir(&self, wanted: &PluginKey) -> Option<&Utf8Path> {
+        self.set.active().find(|plugin| key(plugin) == *wanted).map(Plugin::dir)
+    }
+
+    /// Something in a directory that comes from there.
+    fn origin(&self, origin: &SkillOrigin, dir: &Utf8Path, file: &Utf8Path) -> Source {
+        match origin {
+            SkillOrigin::Member { path } => Source::Workspace { path: below(path, file) },
+            SkillOrigin::Path { registry, path } => self.registry(registry, below(path, file)),
+            SkillOrigin::Crate { name, version } => self.krate(name, &version.to_string(), dir),
+            SkillOrigin::Git { url, commit, path } => {
+                Source::Git { url: url.clone(), commit: commit.clone(), path: below(path, file) }
+            }
+        }
     }
 
     /// An installed program. A fetched tree has a hash; what cargo builds has none, because it differs from machine to machine and
@@ -153,14 +213,14 @@ impl<'a> Surveyor<'a> {
         Some(Entry { kind: Kind::Installation, name, source, hash })
     }
 
-    /// What applies, or may, but is not on this machine; `skipped` are the skills that were not fetched.
+    /// What applies, or may, but is not on this machine; `skipped` are the skills and agents that were not fetched.
     #[must_use]
-    pub fn unseen(&self, skipped: &[Skipped]) -> Unseen {
+    pub fn unseen<'s>(&self, skipped: impl IntoIterator<Item = &'s Skipped>) -> Unseen {
         let registries = self.set.catalog.registries.iter().filter_map(|report| {
             let name = &report.spec.name;
             (report.state == RegistryState::NotFetched).then(|| format!("registry `{name}`"))
         });
-        let skills = skipped.iter().filter(|it| it.why == Why::NotFetched);
+        let skills = skipped.into_iter().filter(|it| it.why == Why::NotFetched);
         let skills = skills.map(|it| format!("{} of `{}`", it.what, it.plugin));
         let mut words: Vec<String> = registries.chain(skills).collect();
         let everything = !words.is_empty();
@@ -284,6 +344,14 @@ fn trust_in(set: &ActiveSet) -> BTreeMap<PluginKey, Trust> {
     trust
 }
 
+fn trust_of(origin: &SkillOrigin, is_vouched: bool) -> Trust {
+    match origin {
+        SkillOrigin::Member { .. } => Trust::Own,
+        _ if is_vouched => Trust::Vouched,
+        _ => Trust::Embedded,
+    }
+}
+
 fn key(plugin: &Plugin) -> PluginKey {
     (plugin.name.clone(), plugin.origin.clone())
 }
@@ -307,16 +375,9 @@ fn content(plugin: &Plugin) -> SkillTree {
     if let Ok(bytes) = fs_err::read(&own) {
         files.insert(last(&own), bytes);
     }
-    let manifest = plugin.manifest().unwrap_or_default();
-    for installation in manifest.installations.values() {
-        use agents_install::Entry::{Executable, Script};
-        let (None, Some(Executable(path) | Script(path))) =
-            (&installation.source, &installation.entry)
-        else {
-            continue;
-        };
-        if let Ok(bytes) = fs_err::read(plugin.dir().join(path)) {
-            files.entry(slashed(Utf8Path::new(path))).or_insert(bytes);
+    for path in own_programs(plugin) {
+        if let Ok(bytes) = fs_err::read(plugin.dir().join(&path)) {
+            files.entry(slashed(&path)).or_insert(bytes);
         }
     }
     let entry = |(path, bytes)| {
@@ -324,6 +385,17 @@ fn content(plugin: &Plugin) -> SkillTree {
         TreeEntry { path, kind: TreeKind::File { mode: Mode::Plain, bytes } }
     };
     SkillTree { entries: files.into_iter().map(entry).collect() }
+}
+
+/// The files beside its manifest that a plugin runs.
+fn own_programs(plugin: &Plugin) -> Vec<Utf8PathBuf> {
+    use agents_install::Entry::{Executable, Script};
+    let manifest = plugin.manifest().unwrap_or_default();
+    let of = |it: &Installation| match (&it.source, &it.entry) {
+        (None, Some(Executable(path) | Script(path))) => Some(Utf8PathBuf::from(path)),
+        _ => None,
+    };
+    manifest.installations.values().filter_map(of).collect()
 }
 
 fn redacted(url: &str) -> String {
@@ -334,6 +406,15 @@ fn redacted(url: &str) -> String {
             format!("{}{tree}", address.redacted_url())
         },
     )
+}
+
+/// A file in a directory, or the directory itself.
+fn below(dir: &Utf8Path, file: &Utf8Path) -> Utf8PathBuf {
+    match file.as_str() {
+        "" => dir.to_owned(),
+        _ if dir.is_absolute() => dir.join(file),
+        _ => slashed(&dir.join(file)),
+    }
 }
 
 fn last(path: &Utf8Path) -> Utf8PathBuf {

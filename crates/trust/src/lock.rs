@@ -1,4 +1,4 @@
-//! `agents.lock`: every plugin, skill and installation that applies in a workspace, exactly as it was agreed to.
+//! `agents.lock`: every plugin, skill, agent and installation that applies in a workspace, exactly as it was agreed to.
 //!
 //! The file stands beside `Cargo.lock` and is committed like it. Everything here is text in, value out: reading and writing it is
 //! [`crate::agreement`]'s.
@@ -48,10 +48,14 @@ pub struct Entry {
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
+    /// All of a git repository that something comes from, by the name of its registry or by its address.
+    Tree,
     /// A plugin: its manifest and the files that it runs.
     Plugin,
     /// A skill.
     Skill,
+    /// The definition of an agent.
+    Agent,
     /// A program that was installed for a plugin, named `<plugin>/<installation>`.
     Installation,
 }
@@ -135,7 +139,7 @@ const DIGITS: usize = 32;
 /// Why a lock file cannot be used. It is never taken for empty: that would agree to everything.
 #[derive(Debug, thiserror::Error)]
 pub enum LockFileError {
-    /// Two branches changed the same part of it.
+    /// Two branches changed the same part of it, and contradict each other.
     #[error("`{file}` has a merge conflict in line {line}")]
     Conflict {
         /// The file.
@@ -228,7 +232,7 @@ impl Lock {
 
 impl Entry {
     /// Its keys in the file, in order.
-    fn fields(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn fields(&self) -> Vec<(&'static str, String)> {
         let mut fields = vec![("name", self.name.clone())];
         let commit_of = |commit: &Option<&String>| commit.map(|it| ("commit", it.clone()));
         match &self.source {
@@ -277,14 +281,17 @@ pub(crate) fn quoted(text: &str) -> String {
 
 impl Kind {
     /// All of them, in the order of the file.
-    pub const ALL: [Self; 3] = [Self::Plugin, Self::Skill, Self::Installation];
+    pub const ALL: [Self; 5] =
+        [Self::Tree, Self::Plugin, Self::Skill, Self::Agent, Self::Installation];
 
     /// The word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
+            Self::Tree => "tree",
             Self::Plugin => "plugin",
             Self::Skill => "skill",
+            Self::Agent => "agent",
             Self::Installation => "installation",
         }
     }

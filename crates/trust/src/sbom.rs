@@ -32,8 +32,8 @@ pub fn cyclonedx(components: &[Component], program_version: &str) -> Value {
 fn component(it: &Component) -> Value {
     let Component { entry, authors, properties } = it;
     let kind = match entry.kind {
-        Kind::Plugin => "library",
-        Kind::Skill => "data",
+        Kind::Plugin | Kind::Tree => "library",
+        Kind::Skill | Kind::Agent => "data",
         Kind::Installation => "application",
     };
     let mut value = json!({

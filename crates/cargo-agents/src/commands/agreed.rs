@@ -3,34 +3,38 @@
 mod hold;
 mod programs;
 mod running;
+mod trees;
 
 use std::collections::BTreeMap;
 
-use agents_plugin::skills::Skill;
-use agents_system::{
-    explain::ErrorKind,
-    finding::Finding,
-    fingerprint::{Fingerprint, Inputs},
-    lock::Lock as Pen,
+use agents_install::git::TreeNow;
+use agents_plugin::{
+    hooks::ActiveHook,
+    skills::{Skill, SkillTree},
 };
+use agents_system::{explain::ErrorKind, finding::Finding, lock::Lock as Pen};
 use agents_trust::{
     agreement::LockFile,
-    audit::unaudited,
+    audit::{Records, unaudited},
     compare::{Comparison, Item, Status, Verdict, compare, differences},
-    content::inspect_tree,
+    content::{inspect_agent, inspect_tree},
     items::{PluginKey, Surveyor, Unseen},
     lock::{Entry, Hash, Kind, LOCK_FILE, Lock},
     review::Review,
     store::Store,
 };
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use self::hold::Pinned;
 pub(crate) use self::{
+    hold::hashes,
     programs::refuse_other_program,
     running::{may_run, refuse_unaccepted},
 };
-use super::{audit, wanted::Wanted};
+use super::{
+    audit,
+    wanted::{Wanted, agents::Brought},
+};
 use crate::{failure::Failure, here::Here, settings::Settings};
 
 /// What was just accepted, and what else is asked of this run.
@@ -61,10 +65,24 @@ pub(crate) enum Writing {
 enum Subject {
     Plugin(PluginKey),
     Skill(usize),
+    Agent(usize),
+    Tree(TreeNow),
+}
+
+/// Why something waits for the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// It was not there.
+    New,
+    /// It is another content than the one that was agreed to.
+    Changed,
+    /// The same, in the very version or commit that was agreed to.
+    Altered,
 }
 
 /// Something that waits for the user, with what they have to read.
 pub(crate) struct Pending {
+    pub(crate) why: Waits,
     pub(crate) entry: Entry,
     pub(crate) before: Option<Entry>,
     pub(crate) review: Review,
@@ -78,6 +96,10 @@ pub(crate) struct Settled {
     comparison: Comparison,
     /// Of what seems to be gone, what may only be out of sight.
     kept: Vec<Entry>,
+    /// What the user has just looked at.
+    accepted: Vec<Entry>,
+    /// Who has looked at what, if somebody must have.
+    records: Option<Vec<(Utf8PathBuf, Records)>>,
     /// Held while the lock file may be written.
     _pen: Option<Pen>,
     pub(crate) pending: Vec<Pending>,
@@ -87,7 +109,7 @@ pub(crate) struct Settled {
 }
 
 /// Compares what is wanted with what was agreed to, and takes out of it what was not.
-pub(super) fn settle(
+pub(crate) fn settle(
     here: &Here<'_>,
     root: &Utf8Path,
     wanted: &mut Wanted,
@@ -108,6 +130,8 @@ pub(super) fn settle(
         before,
         comparison: Comparison::default(),
         kept: Vec::new(),
+        accepted: terms.accepted.clone(),
+        records: None,
         _pen: pen,
         pending: Vec::new(),
         reviews: BTreeMap::new(),
@@ -115,23 +139,20 @@ pub(super) fn settle(
     };
     let Some(workspace) = here.workspace.as_ref() else { return Ok(settled) };
     let surveyor = Surveyor::new(here.registries, &here.set, workspace);
-    let (subjects, items) = survey(&surveyor, wanted);
+    let (mut subjects, mut items) = survey(&surveyor, wanted);
+    trees::survey(&surveyor, wanted, &mut subjects, &mut items, &mut settled.findings);
     let lock = settled.before.clone().unwrap_or_default();
-    let skill_of = |item: &Item, wanted: &Wanted| -> Option<Skill> {
-        let at = items.iter().position(|it| it == item)?;
-        match subjects[at] {
-            Subject::Skill(at) => Some(wanted.skills.skills[at].clone()),
-            Subject::Plugin(_) => None,
-        }
+    let is_suspicious = |item: &Item| {
+        let at = items.iter().position(|it| it == item);
+        at.is_some_and(|at| !subjects[at].suspicions(wanted).is_empty())
     };
-    let is_suspicious =
-        |item: &Item| skill_of(item, wanted).is_some_and(|skill| !suspicions(&skill).is_empty());
     let is_accepted = |item: &Item| terms.accepted.contains(&item.entry);
     settled.comparison = compare(items.clone(), &lock, is_suspicious, is_accepted);
+    settled.refuse_changed_trees(&subjects, wanted, &surveyor);
     // It only matters for what seems to be gone, and is slow to find out.
     let unseen = match settled.comparison.gone.is_empty() {
         true => Unseen::default(),
-        false => surveyor.unseen(&wanted.skills.skipped),
+        false => surveyor.unseen(wanted.skills.skipped.iter().chain(&wanted.agents.skipped)),
     };
     // A skill that cannot be read has no hash, but is there.
     let digests = wanted.digests();
@@ -144,10 +165,14 @@ pub(super) fn settle(
     let gone = settled.comparison.gone.iter();
     settled.kept = gone.filter(|it| unseen.may_hold(it) || is_unread(it)).cloned().collect();
     settled.refuse_if_locked(settings, &unseen)?;
-    settled.refuse_if_unaudited(settings, root, terms.audited)?;
     let store = Store::new(&settings.dirs.cache);
     let pinned = Pinned::new(&store, &settings.dirs.state);
     settled.enforce(&subjects, wanted, &surveyor, &pinned);
+    if terms.audited == Audited::Required {
+        let records = audit::all_records(settings, root)?;
+        settled.refuse_unaudited(here, &wanted.hooks, &records)?;
+        settled.records = Some(records);
+    }
     if writing == Writing::Yes {
         settled.keep_contents(&subjects, wanted, &surveyor, &store);
     }
@@ -163,13 +188,54 @@ fn survey(surveyor: &Surveyor<'_>, wanted: &Wanted) -> (Vec<Subject>, Vec<Item>)
         let hash = Hash::parse(digests.get(skill.dir.as_path())?)?;
         Some((Subject::Skill(at), surveyor.skill(skill, hash)))
     });
-    plugins.chain(skills).unzip()
+    let agents = wanted.agents.agents.iter().enumerate().map(|(at, it)| {
+        let name = it.definition.name.as_str();
+        (Subject::Agent(at), surveyor.agent(name, &it.dir, &it.file, it.hash()))
+    });
+    plugins.chain(skills).chain(agents).unzip()
+}
+
+impl Subject {
+    /// What it consists of now.
+    fn content(&self, wanted: &Wanted, surveyor: &Surveyor<'_>) -> Option<SkillTree> {
+        match self {
+            Self::Plugin(key) => surveyor.content(key),
+            Self::Skill(at) => wanted.skills.skills[*at].read().0,
+            Self::Agent(at) => Some(wanted.agents.agents[*at].tree.clone()),
+            Self::Tree(_) => None,
+        }
+    }
+
+    /// What a machine finds suspicious about it, if a model reads it.
+    fn suspicions(&self, wanted: &Wanted) -> Vec<Finding> {
+        match self {
+            Self::Plugin(_) | Self::Tree(_) => Vec::new(),
+            Self::Skill(at) => suspicions(&wanted.skills.skills[*at]),
+            Self::Agent(at) => suspicions_of_agent(&wanted.agents.agents[*at]),
+        }
+    }
 }
 
 /// What a machine finds suspicious about the content of a skill.
 pub(super) fn suspicions(skill: &Skill) -> Vec<Finding> {
     let (tree, _) = skill.read();
     tree.map(|tree| inspect_tree(&tree, &skill.dir)).unwrap_or_default()
+}
+
+/// What a machine finds suspicious about the definition of an agent.
+pub(super) fn suspicions_of_agent(agent: &Brought) -> Vec<Finding> {
+    inspect_agent(&agent.tree, &agent.dir.dir)
+}
+
+/// `--require-audit`: the end, if there is anything that nobody has looked at.
+fn refuse_unknown(lines: &[String]) -> Result<(), Failure> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let message = "nobody has looked at everything that would be brought";
+    Err(Failure::new(ErrorKind::Refused, message)
+        .details(lines.join("\n"))
+        .hint("`cargo agents audit record <name> --note …` says that you have"))
 }
 
 /// The flag that forbids to change the lock file, if one was given.
@@ -218,28 +284,20 @@ impl Settled {
     }
 
     /// `--require-audit`: somebody must have looked at everything that would be brought.
-    fn refuse_if_unaudited(
+    fn refuse_unaudited(
         &self,
-        settings: &Settings,
-        root: &Utf8Path,
-        audited: Audited,
+        here: &Here<'_>,
+        hooks: &[ActiveHook],
+        records: &[(Utf8PathBuf, Records)],
     ) -> Result<(), Failure> {
-        if audited == Audited::Optional {
-            return Ok(());
-        }
-        let records = audit::all_records(settings, root)?;
-        let agreed = self.agreed();
-        let unknown = unaudited(agreed.entries(), &records);
-        if unknown.is_empty() {
-            return Ok(());
-        }
-        let lines: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-        Err(Failure::new(
-            ErrorKind::Refused,
-            "nobody has looked at everything that would be brought",
-        )
-        .details(lines.join("\n"))
-        .hint("`cargo agents audit record <name> --note …` says that you have"))
+        let agreed = self.comparison.agreed(&self.kept);
+        let (programs, missing) = self.expected_programs(here, hooks);
+        let unknown = unaudited(agreed.entries().iter().chain(&programs), records);
+        let unknown = unknown.into_iter().map(ToString::to_string);
+        let missing = missing.into_iter().map(|name| {
+            format!("installation `{name}`, of which nothing is installed and nothing recorded yet")
+        });
+        refuse_unknown(&unknown.chain(missing).collect::<Vec<_>>())
     }
 
     /// Whether anything that is here, or was, goes by that name.
@@ -269,24 +327,13 @@ impl Settled {
             if compared.verdict != Verdict::Take || store.has(hash) {
                 continue;
             }
-            let tree = match subject {
-                Subject::Plugin(key) => surveyor.content(key),
-                Subject::Skill(at) => wanted.skills.skills[*at].read().0,
-            };
+            let tree = subject.content(wanted, surveyor);
             if let Some(Err(error)) = tree.map(|tree| store.put(&tree)) {
                 let said = format!("what was agreed to cannot be kept: {error}");
                 return self.findings.push(Finding::warning(said));
             }
         }
     }
-}
-
-/// What decides about what may run.
-pub(crate) fn inputs(root: &Utf8Path) -> Fingerprint {
-    let mut inputs = Inputs::new();
-    // One that cannot be read decides nothing.
-    let _ = inputs.read(LockFile::beside(root).path());
-    inputs.finish()
 }
 
 /// Whether something changed that is worth counting lines for.

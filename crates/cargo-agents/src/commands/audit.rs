@@ -1,6 +1,7 @@
 //! `cargo agents audit`: everything that is active here, from whom, with which rights, and who has looked at it.
 
 mod records;
+mod rights;
 mod rows;
 
 use std::process::ExitCode;
@@ -31,7 +32,7 @@ pub(crate) struct AuditDocument {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ActiveView {
-    /// `plugin`, `skill`, `hook`, `mcp`, `subcommand` or `installation`
+    /// `plugin`, `skill`, `agent`, `hook`, `mcp`, `subcommand`, `condition` or `installation`
     kind: &'static str,
     name: String,
     /// The plugin that brings it
@@ -43,7 +44,8 @@ struct ActiveView {
     /// Of its content, or of the manifest that defines it
     #[serde(skip_serializing_if = "Option::is_none")]
     hash: Option<String>,
-    /// `runs code`, `network unknown`, `not sandboxed`, `sandboxed`, `steers the agent`
+    /// What it could do: `runs code`, `writes files`, `uses the network`, `no TCP`, `network unknown`, `sandboxed`,
+    /// `not sandboxed`, `steers the agent`; `-` for nothing of its own
     rights: Vec<&'static str>,
     /// `registry`, `workspace` or `crate`: who stands for the content
     trust: &'static str,
@@ -154,7 +156,7 @@ fn view(row: &Row) -> ActiveView {
 
 /// What a bill of materials lists: things with a content of their own.
 fn component(row: &Row) -> Option<Component> {
-    let is_own = matches!(row.kind, "plugin" | "skill" | "installation");
+    let is_own = matches!(row.kind, "plugin" | "skill" | "agent" | "installation");
     is_own.then(|| {
         let property = |name: &str, value: &str| (format!("cargo-agents:{name}"), value.to_owned());
         let audits = row

@@ -5,9 +5,14 @@
 use agents_plugin::{
     config::{Config, Decision, Scope},
     consent::{Candidate, Piece, Withheld, counted},
+    predicate::{Surroundings, evaluate::Asker as Asking},
     probes::Acquire,
 };
-use agents_system::ask::{AskError, Asker, Choice};
+use agents_system::{
+    ask::{AskError, Asker, Choice},
+    finding::{Finding, Severity},
+    nearest::quoted_list,
+};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::sandboxed::Standing;
@@ -52,6 +57,31 @@ pub(super) fn settle(settings: &Settings, output: &Output) -> Result<(), Failure
         })?;
     }
     Ok(())
+}
+
+/// One line about the dependencies that wait for the user's word, where nobody is asked.
+pub(super) fn waiting(here: &Here<'_>) -> Option<Finding> {
+    let (probes, _) = here.probes();
+    let workspace = here.workspace.as_ref();
+    let surroundings = Surroundings { workspace, probes: &probes, asker: Asking::Other };
+    // That programs of the workspace itself do not run is said for each of them.
+    let waiting =
+        here.set.waiting(surroundings).filter(|(_, withheld)| *withheld == Withheld::Everything);
+    let mut names: Vec<&str> = waiting.map(|(it, _)| it.plugin.consent_name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let (wait, name) = match names.as_slice() {
+        [] => return None,
+        [name] => ("waits", *name),
+        _ => ("wait", "<name>"),
+    };
+    let who = quoted_list(&names, "and");
+    Some(Finding::new(
+        Severity::Note,
+        format!(
+            "{who} {wait} for your word: `cargo agents use {name}` gives it, `cargo agents status` says for what"
+        ),
+    ))
 }
 
 impl Said {

@@ -99,7 +99,7 @@ struct PluginView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PieceView {
-    /// `skill`, `hook`, `mcp-server`, `command`, `condition`, `predicate` or `plugin`
+    /// `skill`, `agent`, `hook`, `mcp-server`, `command`, `condition`, `predicate` or `plugin`
     kind: &'static str,
     name: String,
     /// The program that it runs, in words
@@ -140,7 +140,7 @@ pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Fail
         let said = std::mem::take(&mut wanted.findings);
         let mut agreements = Vec::new();
         if !hosts.is_empty() {
-            let settled = settle(here, root, &mut wanted, &Terms::default(), Writing::No)?;
+            let mut settled = settle(here, root, &mut wanted, &Terms::default(), Writing::No)?;
             agreements = settled.record(here, &wanted.hooks, Writing::No)?;
             findings.extend(settled.findings);
         }
@@ -413,6 +413,12 @@ impl Active {
                 let piece = Piece { kind: PieceKind::Skill, name, runs: None };
                 (by.name.clone(), by.origin.clone(), piece)
             }));
+        }
+        let home = wanted::home().unwrap_or_default();
+        for agent in wanted::agents::brought(here, &home, Fetch::Never).agents {
+            let name = agent.definition.name.to_string();
+            let by = agent.dir.plugin;
+            pieces.push((by.name, by.origin, Piece { kind: PieceKind::Agent, name, runs: None }));
         }
         for it in registries.hooks(set, surroundings).hooks {
             let piece = hook_piece(&it.hook, &it.installations);

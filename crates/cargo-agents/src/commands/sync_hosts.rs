@@ -82,6 +82,8 @@ pub(super) struct Brought {
     pub(super) agreements: Vec<String>,
     /// What was not brought, or only now, because it changed.
     pub(super) settled: Option<Settled>,
+    /// Which dependencies wait for the user's word.
+    pub(super) waiting: Option<Finding>,
 }
 
 pub(crate) fn run(
@@ -95,7 +97,11 @@ pub(crate) fn run(
     if mode == Mode::Apply {
         consent::settle(settings, output)?;
     }
-    let brought = bring(settings, mode, edited, terms)?;
+    let mut brought = bring(settings, mode, edited, terms)?;
+    // Who was asked and said "later" need not be told.
+    if mode == Mode::Diff || (mode == Mode::Apply && output.asker().is_some()) {
+        brought.waiting = None;
+    }
     report(&brought, mode, only, output)?;
     Ok(brought.code(mode))
 }
@@ -130,8 +136,8 @@ pub(super) fn bring(
         }
         let mut agreements = Vec::new();
         if let Some(settled) = &mut settled {
-            findings.append(&mut settled.findings);
             agreements = settled.record(here, &wanted.hooks, writing)?;
+            findings.append(&mut settled.findings);
         }
         if hosts.is_empty() {
             findings.push(
@@ -153,7 +159,8 @@ pub(super) fn bring(
         settings.progress.end();
         findings.extend(plan.findings.iter().cloned());
         findings.extend(untrusted(&plan, &hosts));
-        Ok(Brought { plan, findings, agreements, settled })
+        let waiting = consent::waiting(here);
+        Ok(Brought { plan, findings, agreements, settled, waiting })
     })
 }
 
@@ -199,7 +206,7 @@ pub(crate) fn remove_all(
         findings.extend(of_workspace.findings);
         plan.changes.extend(of_workspace.changes);
     }
-    let brought = Brought { plan, findings, agreements: Vec::new(), settled: None };
+    let brought = Brought { plan, findings, agreements: Vec::new(), settled: None, waiting: None };
     report(&brought, mode, None, output)?;
     Ok(code)
 }
@@ -310,6 +317,9 @@ fn report(
     })?;
     output.flush()?;
     output.findings(findings);
+    if let Some(waiting) = &brought.waiting {
+        output.note(waiting);
+    }
     Ok(())
 }
 
@@ -319,7 +329,7 @@ fn document(changes: Vec<ChangeView>, brought: &Brought, mode: Mode) -> SyncHost
         changes,
         unchanged: brought.plan.unchanged,
         agreements: brought.agreements.clone(),
-        findings: brought.findings.iter().map(FindingView::from).collect(),
+        findings: brought.findings.iter().chain(&brought.waiting).map(FindingView::from).collect(),
     }
 }
 

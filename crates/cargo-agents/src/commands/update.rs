@@ -9,11 +9,11 @@ use agents_system::{
     finding::{Finding, Severity},
     nearest::{nearest, quoted_list},
 };
-use agents_trust::lock::{Entry, Source};
+use agents_trust::lock::{Entry, Kind, Source};
 use serde::Serialize;
 
 use super::{
-    agreed::{Pending, Terms},
+    agreed::{Pending, Terms, Waits, hashes},
     sync_hosts::{self, Mode},
 };
 use crate::{
@@ -45,8 +45,10 @@ pub(crate) struct UpdateDocument {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PendingView {
-    /// `plugin` or `skill`
+    /// `plugin`, `skill`, `agent`, `installation` or `tree`
     kind: &'static str,
+    /// `new`, `changed`, or `altered` for another content under the same version, which only its name accepts
+    why: &'static str,
     name: String,
     /// What was agreed to; absent for something new
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,20 +91,23 @@ pub(crate) fn run(
     }
     let accepted = match manner {
         Manner::OnlyShow => Vec::new(),
-        Manner::Accept => pending.iter().map(|it| it.entry.clone()).collect(),
+        Manner::Accept => {
+            let meant = pending.iter().filter(|it| name.is_some() || it.why != Waits::Altered);
+            meant.map(|it| it.entry.clone()).collect()
+        }
         Manner::Ask => ask(&pending, output)?,
     };
     let mut views: Vec<PendingView> = pending.iter().map(PendingView::from).collect();
     for (view, it) in views.iter_mut().zip(&pending) {
         view.accepted = accepted.contains(&it.entry);
     }
-    let findings = match accepted.is_empty() {
-        true => Vec::new(),
-        false => {
-            let terms = Terms { accepted, ..Terms::default() };
-            sync_hosts::bring(settings, Mode::Apply, Edited::Keep, &terms)?.findings
-        }
-    };
+    let mut findings = Vec::new();
+    if !accepted.is_empty() {
+        let terms = Terms { accepted: accepted.clone(), ..Terms::default() };
+        findings = sync_hosts::bring(settings, Mode::Apply, Edited::Keep, &terms)?.findings;
+    } else if manner == Manner::Accept {
+        findings.extend(pending.iter().map(|it| unnamed(&it.entry)));
+    }
     let failed = findings.iter().any(|it| it.severity == Severity::Error);
     if output.is_json() {
         let findings = findings.iter().map(FindingView::from).collect();
@@ -116,10 +121,14 @@ pub(crate) fn run(
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// By its own name, or by that of the crate that it comes from.
+/// By its own name, or by that of the crate or the registry that it comes from.
 fn is_named(entry: &Entry, name: &str) -> bool {
-    let of_crate = matches!(&entry.source, Source::Crate { name: it, .. } if it == name);
-    entry.name == name || of_crate
+    let of_it = match &entry.source {
+        Source::Crate { name: it, .. } => it == name && entry.kind != Kind::Installation,
+        Source::Registry { name: it, .. } => it == name,
+        Source::Workspace { .. } | Source::Git { .. } => false,
+    };
+    entry.name == name || of_it
 }
 
 /// A name that nothing here goes by: most likely a slip, and the user believes that something was accepted.
@@ -137,6 +146,13 @@ fn unknown(name: &str, pending: &[Pending]) -> Failure {
     failure.details(lines.join("\n")).hint(hint)
 }
 
+/// One word for everything does not accept what cannot be right.
+fn unnamed(entry: &Entry) -> Finding {
+    let message = format!("{entry} is not what was agreed to, although the version is the same");
+    let hint = format!("`cargo agents update {} --yes` accepts this one", entry.name);
+    Finding::error(message).hint(hint)
+}
+
 fn nothing(output: &Output, name: Option<&str>) -> Result<ExitCode, Failure> {
     if output.is_json() {
         output.document(&UpdateDocument { pending: Vec::new(), findings: Vec::new() })?;
@@ -151,8 +167,19 @@ fn nothing(output: &Output, name: Option<&str>) -> Result<ExitCode, Failure> {
 
 fn show(it: &Pending, output: &Output) -> Result<(), Failure> {
     let Entry { kind, name, source, .. } = &it.entry;
-    let was = it.before.as_ref().map(|before| format!("{} -> ", before.source));
-    output.line(format!("{} `{name}`: {}{source}", kind.word(), was.unwrap_or_default()))?;
+    let elsewhere = it.before.as_ref().filter(|before| before.source != *source);
+    let was = elsewhere.map(|before| format!("{} -> ", before.source));
+    if it.why == Waits::Altered {
+        output.line(format!(
+            "{} `{name}`: {source} is not what was agreed to, although the version is the same",
+            kind.word()
+        ))?;
+        for line in hashes(&it.entry, it.before.as_ref()) {
+            output.line(format!("  {line}"))?;
+        }
+    } else {
+        output.line(format!("{} `{name}`: {}{source}", kind.word(), was.unwrap_or_default()))?;
+    }
     output.text(&it.review.diff)?;
     output.flush()?;
     output.findings(&it.suspicions);
@@ -167,7 +194,8 @@ fn ask(pending: &[Pending], output: &Output) -> Result<Vec<Entry>, Failure> {
     };
     let mut accepted = Vec::new();
     for it in pending {
-        let question = format!("Accept the {} `{}`?", it.entry.kind.word(), it.entry.name);
+        let anyway = if it.why == Waits::Altered { " all the same" } else { "" };
+        let question = format!("Accept the {} `{}`{anyway}?", it.entry.kind.word(), it.entry.name);
         if asker.yes(&question, Answer::No)? == Answer::Yes {
             accepted.push(it.entry.clone());
         }
@@ -180,6 +208,11 @@ impl From<&Pending> for PendingView {
         let view = |finding: &Finding| FindingView::from(finding);
         Self {
             kind: it.entry.kind.word(),
+            why: match it.why {
+                Waits::New => "new",
+                Waits::Changed => "changed",
+                Waits::Altered => "altered",
+            },
             name: it.entry.name.clone(),
             before: it.before.as_ref().map(|before| before.source.to_string()),
             after: it.entry.source.to_string(),

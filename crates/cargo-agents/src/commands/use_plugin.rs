@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::{
     agreed::Terms,
-    sync_hosts::{self, Mode, SyncHostsDocument},
+    sync_hosts::{self, Brought, Mode, SyncHostsDocument},
 };
 use crate::{
     failure::{Failure, FindingView},
@@ -215,7 +215,12 @@ fn finish(
         output.findings(&findings);
     }
     let brought = match root {
-        Some(_) => Some(sync_hosts::bring(settings, Mode::Apply, Edited::Keep, &Terms::default())?),
+        Some(_) => {
+            let brought =
+                sync_hosts::bring(settings, Mode::Apply, Edited::Keep, &Terms::default())?;
+            // This word was about one plugin; the others have not been asked for.
+            Some(Brought { waiting: None, ..brought })
+        }
         None => None,
     };
     let code = brought.as_ref().map_or(ExitCode::SUCCESS, |it| it.code(Mode::Apply));

@@ -1,6 +1,7 @@
 //! What the hosts of this workspace should have: the way from configuration and active set to the desired state.
 
-mod agents;
+pub(super) mod agents;
+mod own_agents;
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -23,12 +24,13 @@ use agents_system::{
     env,
     explain::ErrorKind,
     finding::{Finding, Place},
-    ledger::{Ledger, Property},
+    ledger::Ledger,
 };
 use agents_trust::items::PluginKey;
 use agents_workspace::Network;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use self::agents::AllBrought;
 use crate::{failure::Failure, here::Here, settings::Settings};
 
 /// The file with the user's changes to the descriptions of hosts.
@@ -81,15 +83,15 @@ pub(super) fn fetch(settings: &Settings) -> Fetch {
 
 /// What the hosts of a workspace should have.
 #[derive(Default)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     /// In their files.
     pub(super) desired: Desired,
     /// The skills behind that.
     pub(super) skills: Skills,
     /// Whose MCP servers the parts of the desired state are.
     servers: Vec<(PluginKey, (Utf8PathBuf, KeyPath))>,
-    /// Whose agents the files of the desired state are.
-    agents: Vec<(PluginKey, Utf8PathBuf)>,
+    /// The agents behind that.
+    pub(super) agents: AllBrought,
     /// The hooks whose programs must be there when they call.
     pub(super) hooks: Vec<ActiveHook>,
     /// What there is to say about it.
@@ -185,25 +187,9 @@ impl Wanted {
         });
     }
 
-    /// Leaves the agents of a plugin as we wrote them; those that we did not write, or that somebody changed, are not brought.
-    pub(super) fn pin_agents(&mut self, plugin: &PluginKey, ledger: &Ledger) {
-        let held: Vec<&Utf8PathBuf> =
-            self.agents.iter().filter(|(key, _)| key == plugin).map(|(_, file)| file).collect();
-        self.desired.files.retain_mut(|whole| {
-            if !held.contains(&&whole.file) {
-                return true;
-            }
-            let Some(Property::File { digest, .. }) =
-                ledger.file(&whole.file).map(|entry| &entry.property)
-            else {
-                return false;
-            };
-            let now = fs_err::read_to_string(&whole.file).ok();
-            let ours = now.filter(|now| desired::digest_of(now) == *digest);
-            let is_ours = ours.is_some();
-            whole.text = ours.unwrap_or_default();
-            is_ours
-        });
+    /// Brings this content instead of what the agent's file says now.
+    pub(super) fn pin_agent(&mut self, at: usize, tree: Option<&SkillTree>, ledger: &Ledger) {
+        self.agents.agents[at].pin(&mut self.desired, tree, ledger);
     }
 }
 

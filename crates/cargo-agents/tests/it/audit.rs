@@ -30,6 +30,49 @@ fn what_nobody_has_looked_at_is_refused_until_somebody_has() {
 }
 
 #[test]
+fn programs_are_looked_at_too() {
+    let it = Trusting::new();
+    it.config("");
+    it.world.sample.vendor().program("guard", "1.0.0", "");
+    it.world.plugin(
+        "p",
+        "name = \"p\"\ncrates = [\"*\"]\n[[hooks]]\nname = \"h\"\nevent = \"Stop\"\ncommand = { source = \"cargo\", crate = \"guard\" }\n",
+    );
+    it.ok(&["audit", "record", "p", "--note", "read"]);
+    // Nothing is known about a program that is nowhere, and it is not installed to find out.
+    let refused = it.run(&["sync", "--require-audit"]);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("of which nothing is installed"), "{refused:?}");
+    assert!(!it.world.home().join("cache/installations").exists());
+    it.ok(&["sync"]);
+    let refused = it.run(&["sync", "--require-audit"]);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    let lock = it.lock();
+    let name = lock.split("[[installation]]\nname = \"").nth(1).unwrap();
+    let name = name.split('"').next().unwrap();
+    assert!(
+        refused.stderr.contains(&format!("installation `{name}` from guard 1.0.0")),
+        "{refused:?}"
+    );
+    it.ok(&["audit", "record", name, "--note", "built from what I read"]);
+    it.ok(&["sync", "--require-audit"]);
+    let audit = it.json(&["audit"]);
+    let rows = audit["active"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["kind"] == "installation").unwrap();
+    assert_eq!(row["records"][0]["note"], "built from what I read", "{row}");
+    // On another machine it is installed on the strength of what is recorded, but no other version is.
+    let installed = it.world.home().join("cache/installations");
+    std::fs::remove_dir_all(&installed).unwrap();
+    it.ok(&["sync", "--require-audit"]);
+    it.world.sample.vendor().program("guard", "1.1.0", "");
+    std::fs::remove_dir_all(&installed).unwrap();
+    let refused = it.run(&["sync", "--require-audit"]);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("from guard 1.1.0"), "{refused:?}");
+    assert_eq!(it.lock(), lock);
+}
+
+#[test]
 fn records_of_others_count_and_are_kept_apart() {
     let (ours, theirs) = (Trusting::new(), Trusting::new());
     for name in ["usage", "tiny-sql"] {

@@ -4,6 +4,7 @@ mod precedence;
 
 use std::process::{Command, Stdio};
 
+use agents_system::sandbox;
 use agents_testkit::{
     scratch,
     terminal::{Size, Terminal, keys},
@@ -115,6 +116,21 @@ fn the_question_says_what_it_is_where_from_what_it_brings_and_its_rights() {
 }
 
 #[test]
+fn the_question_says_what_would_run_in_a_sandbox() {
+    let desk = Desk::new();
+    desk.config("[sandbox]\nplugins = \"*\"\n");
+    let terminal = desk.sync_at_terminal();
+    terminal.wait_for(HELPER);
+    let flat: String = terminal.screen().split_whitespace().collect::<Vec<_>>().join(" ");
+    let rest = "; its other programs run with your rights, outside of it";
+    let said = match sandbox::available() {
+        sandbox::Availability::Unavailable(lack) => format!("its hooks do not run: {lack}{rest}"),
+        _ => format!("its hooks run in a sandbox{rest}"),
+    };
+    assert!(flat.contains(&said), "{said}:\n{flat}");
+}
+
+#[test]
 fn enable_and_never_are_written_down_and_sync_goes_on_with_them() {
     let desk = Desk::new();
     let mut terminal = desk.sync_at_terminal();
@@ -218,6 +234,40 @@ fn a_pipe_on_either_end_means_that_nobody_is_asked() {
         assert!(!ended.screen.contains("Turn on"), "{script}: {ended:?}");
         assert_eq!(desk.said(), "", "{script}");
     }
+}
+
+#[test]
+fn where_nobody_is_asked_one_line_says_who_waits_and_how_to_answer() {
+    let desk = Desk::new();
+    let line = "note: `helper` and `other` wait for your word: `cargo agents use <name>` gives it, `cargo agents status` says for what\n";
+    for args in [&["sync"][..], &["sync", "--dry-run"], &["sync", "--check"]] {
+        let run = desk.run(args);
+        assert_eq!(run.stderr.matches("for your word").count(), 1, "{args:?}: {run:?}");
+        assert!(run.stderr.contains(line), "{args:?}: {run:?}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&desk.ok(&["sync", "--json"])).unwrap();
+    let said = json["findings"].as_array().unwrap().iter().find(|it| {
+        it["message"].as_str().unwrap().starts_with("`helper` and `other` wait for your word")
+    });
+    assert_eq!(said.unwrap()["severity"], "note", "{json}");
+    for args in [&["sync", "--quiet"][..], &["diff"], &["use", "other"]] {
+        let run = desk.run(args);
+        assert!(!run.stderr.contains("for your word"), "{args:?}: {run:?}");
+    }
+    let run = desk.run(&["sync"]);
+    let line = "note: `helper` waits for your word: `cargo agents use helper` gives it";
+    assert!(run.stderr.contains(line), "{run:?}");
+    desk.ok(&["use", "helper"]);
+    assert!(!desk.run(&["sync"]).stderr.contains("for your word"));
+    // Nor is it said to whoever has just been asked.
+    desk.config("");
+    let mut terminal = desk.sync_at_terminal();
+    terminal.wait_for(HELPER);
+    terminal.press(["l"]);
+    terminal.wait_for(OTHER);
+    terminal.press(["l"]);
+    let ended = terminal.end();
+    assert!(!ended.screen.contains("for your word"), "{ended:?}");
 }
 
 #[test]

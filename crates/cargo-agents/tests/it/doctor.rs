@@ -53,6 +53,23 @@ impl Clinic {
         self.synced.world.sample.scratch().script(format!("programs/{name}"), body)
     }
 
+    /// Has the user agree to what a dependency embeds.
+    fn embedded(&self, version: &str, text: &str) {
+        self.synced.world.config(&format!("{CONFIG}[plugins]\nuse = [\"tiny-sql\"]\n"));
+        self.publish(version, text);
+        self.ok(&["sync"]);
+    }
+
+    /// A version of that dependency with a skill that says `text`.
+    fn publish(&self, version: &str, text: &str) {
+        let skill = format!("---\nname: usage\ndescription: Use when writing SQL\n---\n{text}\n");
+        let files = [("src/lib.rs", ""), ("skills/usage/SKILL.md", skill.as_str())];
+        self.synced.world.sample.vendor().krate("tiny-sql", version, "", &files);
+        self.synced.world.sample.lock();
+        // Cargo wants more programs than this machine shows its user.
+        self.synced.world.ok(&["plugin", "sync"]);
+    }
+
     /// What the user's hosts write down when they are asked to trust all this.
     fn agree(&self) {
         let (root, user) = (self.root(), self.user());

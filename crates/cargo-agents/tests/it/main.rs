@@ -14,6 +14,7 @@ mod world;
 mod agent_changes;
 mod agent_delivery;
 mod agents;
+mod agents_pinned;
 mod audit;
 #[cfg(target_os = "linux")]
 mod choices;
@@ -42,6 +43,7 @@ mod seed_001_subcommands;
 mod seed_promises;
 mod status;
 mod sync;
+mod tampered;
 mod tour;
 mod transitions;
 mod trust;

@@ -125,13 +125,48 @@ fn commands_of_a_changed_plugin_do_not_run_before_it_is_accepted() {
     }
     it.ok(&["update", "tiny-sql", "--yes"]);
     assert_eq!(it.ok(&["sql"]).stdout, "new\n");
-    // Another content in the very same version cannot be accepted.
+    // Another content in the very same version is accepted only by its name.
     publish_command(&it, "0.3.2", "evil");
     let run = it.run(&["sql"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(3), ""), "{run:?}");
     assert!(run.stderr.contains("although the version is the same"), "{run:?}");
     let run = it.run(&["sync"]);
     assert!(run.stderr.contains("-echo new") && run.stderr.contains("+echo evil"), "{run:?}");
+    let waits = it.json(&["update", "--dry-run"]);
+    assert_eq!(
+        (&waits["pending"][0]["kind"], &waits["pending"][0]["why"]),
+        (&"plugin".into(), &"altered".into())
+    );
+    assert_eq!(it.run(&["update", "--yes"]).code, Some(1));
+    assert_eq!(it.run(&["sql"]).code, Some(3));
+    let run = it.ok(&["update", "tiny-sql", "--yes"]);
+    assert!(run.stdout.contains("-echo new\n+echo evil\n"), "{run:?}");
+    assert_eq!(it.ok(&["sql"]).stdout, "evil\n");
+    it.ok(&["sync", "--locked"]);
+}
+
+#[test]
+fn another_tree_under_the_same_commit_of_a_program_is_an_error_until_it_is_accepted() {
+    let it = Trusting::new();
+    with_two_tools(&it);
+    it.ok(&["cloned"]);
+    it.ok(&["sync"]);
+    // What somebody else agreed to, for whom the commit held something else.
+    let (lock, recorded) = (it.lock(), programs(&it).remove(0));
+    let (_, hash) = recorded.split_once("blake3-128:").unwrap();
+    let other = "0".repeat(32);
+    let theirs = lock.replace(hash.trim_end_matches('"'), &other);
+    std::fs::write(it.path("agents.lock"), &theirs).unwrap();
+    let run = it.run(&["sync"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("installation `p/cloned` from "), "{run:?}");
+    assert!(run.stderr.contains(&format!("agreed to: blake3-128:{other}")), "{run:?}");
+    assert_eq!(it.lock(), theirs, "nothing is accepted by itself");
+    assert_eq!(it.run(&["update", "--yes"]).code, Some(1));
+    let run = it.ok(&["update", "p/cloned", "--yes"]);
+    assert!(run.stdout.contains(&format!("found:     blake3-128:{}", hash.trim_end_matches('"'))));
+    assert_eq!(it.lock(), lock);
+    it.ok(&["sync", "--locked"]);
 }
 
 #[test]

@@ -361,3 +361,32 @@ fn status_names_the_programs_of_predicates() {
         assert_eq!(standing(krate), (true, true), "{krate}");
     }
 }
+
+#[test]
+fn audit_says_who_is_confined_and_who_is_not() {
+    let Some(place) = Place::new() else { return };
+    let command = "[subcommand.t]\ndescription = \"x\"\ncommand = { script = \"try.sh\" }\n";
+    let rights = || {
+        let json = place.world.json(&["audit"]);
+        let of = |kind: &str| {
+            let row = json["active"].as_array().unwrap().iter().find(|it| it["kind"] == kind);
+            let rights = row.unwrap_or_else(|| panic!("{kind}: {json}"))["rights"].clone();
+            let rights: Vec<String> = serde_json::from_value(rights).unwrap();
+            rights.join(", ")
+        };
+        (of("hook"), of("subcommand"))
+    };
+    let free = "runs code, writes files, network unknown, not sandboxed".to_owned();
+    place.hook(&format!("{command}[sandbox]\nwrite = [\"notes\"]\nnetwork = true\n"), "");
+    assert_eq!(rights(), (free.clone(), free.clone()), "to declare needs confines nothing");
+    place.confine("[\"trial\"]");
+    let declared = "runs code, writes files, uses the network, sandboxed".to_owned();
+    assert_eq!(rights(), (declared.clone(), declared));
+    place.hook(command, "");
+    let network = match available() {
+        Availability::Whole => "no TCP",
+        Availability::FilesOnly | Availability::Unavailable(_) => "network unknown",
+    };
+    let confined = format!("runs code, {network}, sandboxed");
+    assert_eq!(rights(), (confined.clone(), confined));
+}

@@ -251,8 +251,10 @@ fn another_content_under_the_same_version_is_an_error_that_shows_it_and_the_rest
     assert_eq!(it.read(INSTALLED), OLD);
     assert!(it.path(".claude/skills/mine/SKILL.md").exists(), "the rest is done");
     assert!(before.lines().all(|line| it.lock().contains(line)), "and agreed to");
-    // Whatever is accepted, it is not this.
-    it.ok(&["update", "--yes"]);
+    // One word for everything is not a word for this.
+    let run = it.run(&["update", "--yes"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("`cargo agents update usage --yes` accepts this one"), "{run:?}");
     assert_eq!(it.run(&["sync"]).code, Some(1));
     // Without the old text there are the hashes.
     std::fs::remove_dir_all(it.world.home().join("cache/contents")).unwrap();
@@ -261,6 +263,15 @@ fn another_content_under_the_same_version_is_an_error_that_shows_it_and_the_rest
     let run = it.run(&["sync"]);
     assert!(run.stderr.contains("agreed to: blake3-128:"), "{run:?}");
     assert!(!it.path(INSTALLED).exists(), "neither the old nor the new one is to be had");
+    // Whoever names it accepts it, after it was shown.
+    let run = it.ok(&["update", "usage", "--yes"]);
+    assert!(
+        run.stdout.contains("although the version is the same\n  agreed to: blake3"),
+        "{run:?}"
+    );
+    assert!(run.stdout.contains("+Skip statements.\n"), "{run:?}");
+    assert!(it.read(INSTALLED).contains("Skip statements."));
+    it.ok(&["sync", "--locked"]);
 }
 
 #[test]
@@ -452,10 +463,13 @@ fn offline_without_sources_forgets_nothing() {
 }
 
 #[test]
-fn a_conflict_in_the_lock_file_stops_everything_and_says_what_to_do() {
+fn sides_that_contradict_each_other_stop_everything_and_what_to_do_is_said() {
     let it = Trusting::new();
     it.ok(&["sync"]);
-    let conflict = format!("<<<<<<< HEAD\n{}=======\n>>>>>>> other\n", it.lock());
+    let (ours, digit) = (it.lock(), "blake3-128:6");
+    assert!(ours.contains(digit), "{ours}");
+    let theirs = ours.replace(digit, "blake3-128:7");
+    let conflict = format!("<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> other\n");
     it.world.sample.write("agents.lock", &conflict);
     it.poison();
     let run = it.run(&["sync"]);
@@ -463,6 +477,45 @@ fn a_conflict_in_the_lock_file_stops_everything_and_says_what_to_do() {
     assert!(run.stderr.contains("has a merge conflict in line 1"), "{run:?}");
     assert!(run.stderr.contains("run `cargo agents sync`"), "{run:?}");
     assert_eq!((it.read(INSTALLED), it.lock()), (OLD.to_owned(), conflict));
+}
+
+#[test]
+fn a_conflict_that_both_sides_survive_is_merged_by_the_next_sync() {
+    let it = Trusting::new();
+    it.ok(&["sync"]);
+    let lock = it.lock();
+    let (head, skill) = lock.split_once("[[skill]]\n").unwrap();
+    let own = "name = \"gone\"\npath = \"skills/gone\"\n";
+    let conflict = format!("{head}[[skill]]\n<<<<<<< HEAD\n{skill}=======\n{own}>>>>>>> other\n");
+    it.world.sample.write("agents.lock", &conflict);
+    let run = it.run(&["sync", "--locked"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("skill `gone`"), "{run:?}");
+    assert_eq!(it.lock(), conflict);
+    it.ok(&["sync"]);
+    assert_eq!(it.lock(), lock);
+}
+
+#[test]
+fn hooks_of_a_crate_do_not_run_while_nobody_can_tell_what_was_agreed_to() {
+    let it = Trusting::new();
+    let manifest = "name = \"tiny-sql\"\n[[hooks]]\nname = \"h\"\nevent = \"PreToolUse\"\ncommand = { script = \"h.sh\" }\n";
+    let files =
+        [("src/lib.rs", ""), ("SYMPOSIUM.toml", manifest), ("h.sh", "echo ran >&2; exit 2\n")];
+    it.publish_with("0.3.1", &files);
+    it.upgrade();
+    it.ok(&["sync"]);
+    let call = || {
+        let run =
+            crate::hooks::call(&it.world, "claude", "pre-tool-use", &crate::hooks::bash("ls"));
+        format!("{}{}", run.stdout, run.stderr)
+    };
+    assert!(call().contains("ran"), "{}", call());
+    let lock = it.lock();
+    it.world.sample.write("agents.lock", "nonsense");
+    assert!(!call().contains("ran"), "{}", call());
+    it.world.sample.write("agents.lock", &lock);
+    assert!(call().contains("ran"), "{}", call());
 }
 
 #[test]

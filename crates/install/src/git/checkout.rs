@@ -6,11 +6,11 @@ use agents_system::{finding::Finding, progress::Progress};
 use agents_workspace::Network;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{GitAddress, fetch, resolve};
+use super::{GitAddress, content::tree_digest, fetch, resolve};
 use crate::{
     bring::{Brought, Origin, Update, bring},
     error::AcquireError,
-    receipt::{Content, Generation},
+    receipt::{Content, Generation, State, part_of},
     slot::{REPOSITORIES, Slot},
 };
 
@@ -33,6 +33,28 @@ pub struct Checkout {
     pub fetched: SystemTime,
     /// Why it may not be the newest, when it could not be told.
     pub findings: Vec<Finding>,
+}
+
+/// A checked-out tree as it is on the disk now. It is never changed by us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeNow {
+    /// The whole tree.
+    pub dir: Utf8PathBuf,
+    /// Of what is in it, in hexadecimal digits; git's own files do not count.
+    pub digest: String,
+    /// Whether that is what was fetched.
+    pub standing: TreeStanding,
+}
+
+/// Whether a tree is what was fetched, as far as we wrote that down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeStanding {
+    /// It is.
+    AsFetched,
+    /// Somebody changed it.
+    Changed,
+    /// It was not written down.
+    Unknown,
 }
 
 impl<'a> Checkouts<'a> {
@@ -77,6 +99,36 @@ impl<'a> Checkouts<'a> {
     pub fn last_checked(&self, address: &GitAddress) -> Option<SystemTime> {
         let state = self.slot(address).load()?;
         Some(SystemTime::UNIX_EPOCH + Duration::from_secs(state.checked))
+    }
+
+    /// The checked-out tree that a path is in, as it really is.
+    #[must_use]
+    pub fn tree_around(&self, path: &Utf8Path) -> Option<Utf8PathBuf> {
+        let all = self.cache.join(REPOSITORIES).canonicalize_utf8().ok()?;
+        let path = path.canonicalize_utf8().ok()?;
+        let mut parts = path.strip_prefix(&all).ok()?.components();
+        let (slot, generation) = (parts.next()?, parts.next()?);
+        Some(all.join(slot).join(generation))
+    }
+
+    /// Reads all of a tree that [`tree_around`](Self::tree_around) gave.
+    pub fn look(&self, tree: &Utf8Path) -> Result<TreeNow, AcquireError> {
+        let digest = tree_digest(tree)?;
+        let slot = tree.parent().map(|dir| Slot { dir: dir.to_owned() });
+        let state = slot.as_ref().and_then(Slot::load);
+        let mut generations = state.iter().flat_map(State::generations);
+        let known = generations.find(|it| Some(it.dir.as_str()) == tree.file_name());
+        let standing = match known.and_then(|it| Some((&it.within, it.tree.as_ref()?))) {
+            None => TreeStanding::Unknown,
+            Some((within, fetched)) => {
+                let now = match within.as_str() {
+                    "" => digest.clone(),
+                    _ => tree_digest(&part_of(tree.to_owned(), within))?,
+                };
+                if now == *fetched { TreeStanding::AsFetched } else { TreeStanding::Changed }
+            }
+        };
+        Ok(TreeNow { dir: tree.to_owned(), digest, standing })
     }
 
     fn slot(&self, address: &GitAddress) -> Slot {

@@ -2,7 +2,7 @@
 
 use agents_install::{
     AcquireError, Update,
-    git::{Checkouts, GitAddress},
+    git::{Checkouts, GitAddress, TreeStanding},
 };
 use agents_system::progress::Progress;
 use agents_workspace::Network;
@@ -86,4 +86,23 @@ fn a_link_out_of_the_repository_is_not_a_directory_of_it() {
     let at = address(&repo.url(), Some("main/etc"));
     let error = with(&world, |it| it.checkout(&at, Update::None)).unwrap_err();
     assert!(matches!(error, AcquireError::NoSuchDirectory { .. }), "{error}");
+}
+
+#[test]
+fn whatever_is_changed_in_a_tree_shows() {
+    let world = World::new();
+    let repo = world.repo("r", &[("d/f", "main"), ("other", "x")]);
+    for tree in [None, Some("main/d")] {
+        with(&world, |checkouts| {
+            let got = checkouts.checkout(&address(&repo.url(), tree), Update::None).unwrap();
+            let dir = checkouts.tree_around(&got.dir).unwrap();
+            let before = checkouts.look(&dir).unwrap();
+            assert_eq!(before.standing, TreeStanding::AsFetched, "{tree:?}");
+            fs_err::write(got.dir.join("planted"), "y").unwrap();
+            let after = checkouts.look(&dir).unwrap();
+            assert_eq!(after.standing, TreeStanding::Changed, "{tree:?}");
+            assert_ne!(after.digest, before.digest, "{tree:?}");
+            assert_eq!(checkouts.tree_around(&world.cache()), None);
+        });
+    }
 }

@@ -48,6 +48,16 @@ fn the_table_of_verdicts() {
 }
 
 #[test]
+fn what_somebody_has_just_looked_at_is_taken_also_under_the_same_version() {
+    let lock = Lock::new([entry("x", "1.0.0", "a")]);
+    for trust in [Trust::Vouched, Trust::Embedded] {
+        let items = vec![Item { entry: entry("x", "1.0.0", "b"), trust }];
+        let found = compare(items, &lock, |_| false, |item| item.entry == entry("x", "1.0.0", "b"));
+        assert_eq!(found.agreed(&[]), Lock::new([entry("x", "1.0.0", "b")]), "{trust:?}");
+    }
+}
+
+#[test]
 fn a_directory_may_change_under_those_who_are_trusted_and_waits_otherwise() {
     let lock = Lock::new([local("a")]);
     let vouched = run(vec![Item { entry: local("b"), trust: Trust::Vouched }], &lock);

@@ -10,12 +10,26 @@ use agents_system::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 impl Lock {
-    /// Reads the text of `file`. Branches may have left the entries in any order; two that contradict each other are an error.
+    /// Reads the text of `file`. Branches may have left the entries in any order. Where git could not merge two branches, what
+    /// either of them agreed to was agreed to; what contradicts itself is an error.
     pub fn parse(file: &Utf8Path, text: &str) -> Result<Self, LockFileError> {
-        let is_marker = |line: &str| line.starts_with("<<<<<<<") || line.starts_with(">>>>>>>");
-        if let Some(at) = text.lines().position(is_marker) {
-            return Err(LockFileError::Conflict { file: file.to_owned(), line: at + 1 });
+        match text.lines().position(|line| Marker::of(line).is_some()) {
+            None => Self::parse_whole(file, text),
+            Some(at) => Self::parse_sides(file, text)
+                .ok_or_else(|| LockFileError::Conflict { file: file.to_owned(), line: at + 1 }),
         }
+    }
+
+    /// What both sides of a conflict agreed to, if they do not contradict each other.
+    fn parse_sides(file: &Utf8Path, text: &str) -> Option<Self> {
+        let sides = sides(text)?.map(|side| Self::parse_whole(file, &side));
+        let [Ok(ours), Ok(theirs)] = sides else { return None };
+        let both = Self::new(ours.entries.into_iter().chain(theirs.entries));
+        let contradicts = |pair: &[Entry]| pair[0].pin() == pair[1].pin();
+        (!both.entries.windows(2).any(contradicts)).then_some(both)
+    }
+
+    fn parse_whole(file: &Utf8Path, text: &str) -> Result<Self, LockFileError> {
         let invalid = |findings| LockFileError::Invalid { file: file.to_owned(), findings };
         let document =
             Document::parse(file.to_owned(), text).map_err(|finding| invalid(vec![*finding]))?;
@@ -49,6 +63,52 @@ impl Lock {
             false => Err(invalid(document.into_findings())),
         }
     }
+}
+
+/// What git leaves in a file that it cannot merge.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Marker {
+    Ours,
+    /// What both had, in the `diff3` style.
+    Base,
+    Theirs,
+    End,
+}
+
+impl Marker {
+    fn of(line: &str) -> Option<Self> {
+        let markers = [
+            ("<<<<<<<", Self::Ours),
+            ("|||||||", Self::Base),
+            ("=======", Self::Theirs),
+            (">>>>>>>", Self::End),
+        ];
+        markers.into_iter().find(|(mark, _)| line.starts_with(mark)).map(|(_, marker)| marker)
+    }
+}
+
+/// The two texts that a conflict stands for.
+fn sides(text: &str) -> Option<[String; 2]> {
+    let (mut ours, mut theirs) = (String::new(), String::new());
+    let mut within = Marker::End;
+    for line in text.lines() {
+        match (Marker::of(line), within) {
+            (Some(Marker::Ours), Marker::End) => within = Marker::Ours,
+            (Some(Marker::Base), Marker::Ours) => within = Marker::Base,
+            (Some(Marker::Theirs), Marker::Ours | Marker::Base) => within = Marker::Theirs,
+            (Some(Marker::End), Marker::Theirs) => within = Marker::End,
+            (Some(_), _) => return None,
+            (None, _) => {
+                if matches!(within, Marker::End | Marker::Ours) {
+                    ours.extend([line, "\n"]);
+                }
+                if matches!(within, Marker::End | Marker::Theirs) {
+                    theirs.extend([line, "\n"]);
+                }
+            }
+        }
+    }
+    (within == Marker::End).then_some([ours, theirs])
 }
 
 /// The number at the top.

@@ -155,12 +155,40 @@ fn two_branches_that_add_an_entry_each_are_merged_by_git() {
     let merged = parse(&read()).unwrap();
     assert_eq!(merged, lock(&["anyhow", "clap", "serde", "tokio", "toml"]));
     assert_eq!(read(), merged.render(), "and byte for byte what we would have written");
-    // In one place only a person can say what is meant.
+    // In one place.
     repo.switch("main").branch("one");
     commit(&["clap", "rand", "serde", "tokio"]);
     repo.switch("main").branch("two");
     commit(&["clap", "regex", "serde", "tokio"]);
     let merge = agents_system::process::Call::new("git").args(["merge", "--quiet", "one"]);
     assert!(!merge.cwd(repo.dir()).status().unwrap().success());
-    assert!(matches!(parse(&read()), Err(LockFileError::Conflict { .. })));
+    assert!(read().contains("<<<<<<<"), "{}", read());
+    // Git does not know that the two can stand beside each other; we do.
+    assert_eq!(parse(&read()).unwrap(), lock(&["clap", "rand", "regex", "serde", "tokio"]));
+}
+
+#[test]
+fn what_either_side_of_a_conflict_agreed_to_was_agreed_to_unless_they_contradict() {
+    let at = |name: &str, version: &str| skill(name, krate(name, version, CrateFrom::CratesIo));
+    let (old, new) = (at("sql", "1.0.0"), at("sql", "1.1.0"));
+    let body = |entry: &Entry| {
+        Lock::new([entry.clone()]).render().split_once("\n\n").unwrap().1.to_owned()
+    };
+    let base = "version = 1\n\n";
+    let text = |ours: &str, theirs: &str, style: &str| {
+        format!("{base}<<<<<<< HEAD\n{ours}{style}=======\n{theirs}>>>>>>> other\n")
+    };
+    for style in ["", "||||||| 123\n[[skill]]\n"] {
+        let both = parse(&text(&body(&old), &body(&new), style)).unwrap();
+        assert_eq!(both, Lock::new([old.clone(), new.clone()]), "{style}");
+    }
+    let other = Entry { hash: Some(Hash::parse(&"0".repeat(32)).unwrap()), ..old.clone() };
+    for (ours, theirs) in [(body(&old), body(&other)), (body(&old), "[[skill]]\n".to_owned())] {
+        let said = parse(&text(&ours, &theirs, "")).unwrap_err();
+        assert!(matches!(said, LockFileError::Conflict { line: 3, .. }), "{said:?}");
+    }
+    for broken in ["<<<<<<< a\n<<<<<<< b\n", "=======\n", "<<<<<<< a\n=======\n"] {
+        let said = parse(&format!("{base}{broken}")).unwrap_err();
+        assert!(matches!(said, LockFileError::Conflict { .. }), "{said:?}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{cell::OnceCell, rc::Rc};
 
-use agents_plugin::skills::{Skill, SkillTree};
+use agents_plugin::skills::SkillTree;
 use agents_system::{
     finding::{Finding, Place},
     ledger::{Ledger, Property},
@@ -16,7 +16,7 @@ use agents_trust::{
 };
 use camino::Utf8Path;
 
-use super::{Pending, Settled, Subject, is_changed, suspicions};
+use super::{Pending, Settled, Subject, Waits, is_changed};
 use crate::commands::{sync_hosts::counted, wanted::Wanted};
 
 /// More of a difference is not shown in a message.
@@ -76,44 +76,58 @@ impl Settled {
                     let now = surveyor.content(key).unwrap_or_default();
                     self.hold_plugin(it, (key, &now), wanted, pinned);
                 }
-                Subject::Plugin(_) => {}
-                Subject::Skill(at) => {
-                    let skill = wanted.skills.skills[*at].clone();
-                    self.settle_skill(it, &skill, wanted, pinned);
+                Subject::Plugin(_) | Subject::Tree(_) => {}
+                Subject::Skill(_) | Subject::Agent(_) => {
+                    let new = || subject.content(wanted, surveyor);
+                    if let Some(old) =
+                        self.settle_text(it, new, pinned, || subject.suspicions(wanted))
+                    {
+                        match *subject {
+                            Subject::Skill(at) => {
+                                let skill = wanted.skills.skills[at].clone();
+                                wanted.pin(&skill, old.map(Rc::new));
+                            }
+                            Subject::Agent(at) => {
+                                wanted.pin_agent(at, old.as_ref(), pinned.ledger());
+                            }
+                            Subject::Plugin(_) | Subject::Tree(_) => {}
+                        }
+                    }
                 }
             }
         }
         self.comparison.items = compared;
     }
 
-    fn settle_skill(
+    /// What is to be brought of a skill or an agent instead of what it says now, if anything is.
+    fn settle_text(
         &mut self,
         it: &Compared,
-        skill: &Skill,
-        wanted: &mut Wanted,
+        new: impl Fn() -> Option<SkillTree>,
         pinned: &Pinned<'_>,
-    ) {
+        suspicions: impl Fn() -> Vec<Finding>,
+    ) -> Option<Option<SkillTree>> {
         let held = it.verdict != Verdict::Take;
         if !held && !is_changed(&it.status) {
-            return;
+            return None;
         }
         let before = it.before().and_then(|entry| entry.hash.as_ref());
         let old = before.and_then(|hash| pinned.tree(hash, &mut self.findings));
-        let (new, _) = skill.read();
-        let name = &it.item.entry.name;
-        let review = new.map(|new| review(old.as_ref(), &new, name)).unwrap_or_default();
+        let Entry { name, kind, .. } = &it.item.entry;
+        let review = new().map(|new| review(old.as_ref(), &new, name)).unwrap_or_default();
         if !held {
-            if old.is_some() {
+            // What becomes of an agent is seen in the files of hosts.
+            if old.is_some() && *kind == Kind::Skill {
                 self.reviews.insert(name.clone(), review);
             }
-            return;
+            return None;
         }
-        wanted.pin(skill, old.clone().map(Rc::new));
         if it.verdict == Verdict::Refuse {
-            self.findings.push(altered(it, &review, old.is_some()));
+            self.refuse(it, review, suspicions(), old.is_some());
         } else if !matches!(it.status, Status::Moved { .. }) {
-            self.wait(it, review, suspicions(skill), old.is_some());
+            self.wait(it, review, suspicions(), old.is_some());
         }
+        Some(old)
     }
 
     fn hold_plugin(
@@ -128,12 +142,11 @@ impl Settled {
         }
         wanted.hooks.retain(|hook| (&hook.plugin, &hook.origin) != (&key.0, &key.1));
         wanted.pin_servers(key, pinned.ledger());
-        wanted.pin_agents(key, pinned.ledger());
         let before = it.before().and_then(|entry| entry.hash.as_ref());
         let old = before.and_then(|hash| pinned.tree(hash, &mut self.findings));
         let review = review(old.as_ref(), now, &it.item.entry.name);
         match it.verdict {
-            Verdict::Refuse => self.findings.push(altered(it, &review, old.is_some())),
+            Verdict::Refuse => self.refuse(it, review, Vec::new(), old.is_some()),
             Verdict::Hold | Verdict::Take => {
                 self.wait(it, review, Vec::new(), it.before().is_some());
             }
@@ -157,9 +170,9 @@ impl Settled {
             Kind::Plugin => {
                 " and waits for you; its hooks and MCP servers stay as they are, its commands do not run"
             }
-            Kind::Skill | Kind::Installation => " and is not installed",
+            Kind::Tree | Kind::Skill | Kind::Agent | Kind::Installation => " and is not installed",
         };
-        match it.before().filter(|_| *kind == Kind::Skill) {
+        match it.before().filter(|_| matches!(kind, Kind::Skill | Kind::Agent)) {
             Some(before) if stays && before.source == *source => {
                 message += "; what was agreed to stays";
             }
@@ -173,21 +186,41 @@ impl Settled {
         self.findings.push(Finding::warning(message).hint(hint));
         self.findings.extend(suspicions.iter().cloned());
         let (entry, before) = (it.item.entry.clone(), it.before().cloned());
-        self.pending.push(Pending { entry, before, review, suspicions });
+        let why = if before.is_some() { Waits::Changed } else { Waits::New };
+        self.pending.push(Pending { why, entry, before, review, suspicions });
+    }
+
+    /// Another content under the same version.
+    fn refuse(&mut self, it: &Compared, review: Review, suspicions: Vec<Finding>, is_known: bool) {
+        let (entry, before) = (it.item.entry.clone(), it.before().cloned());
+        let shown = if is_known { &review } else { &Review::default() };
+        self.findings.push(altered(&entry, before.as_ref(), shown));
+        let why = Waits::Altered;
+        self.pending.push(Pending { why, entry, before, review, suspicions });
     }
 }
 
-/// Another content under the same version.
-fn altered(it: &Compared, review: &Review, is_known: bool) -> Finding {
-    let entry = &it.item.entry;
-    let mut message = format!(
-        "{entry} is not what was agreed to, although the version is the same; it is not installed"
-    );
+/// The two hashes of what has two contents under one version.
+pub(crate) fn hashes(entry: &Entry, before: Option<&Entry>) -> [String; 2] {
     let hash = |entry: &Entry| entry.hash.as_ref().map(ToString::to_string).unwrap_or_default();
-    if let Some(before) = it.before() {
-        message += &format!("\n  agreed to: {}\n  found:     {}", hash(before), hash(entry));
+    let before = before.map(hash).unwrap_or_default();
+    [format!("agreed to: {before}"), format!("found:     {}", hash(entry))]
+}
+
+/// What is said about another content under the same version.
+pub(super) fn altered(entry: &Entry, before: Option<&Entry>, review: &Review) -> Finding {
+    let mut message = match before {
+        Some(_) => format!("{entry} is not what was agreed to, although the version is the same"),
+        None => format!("{entry} is new in what was changed in our cache"),
+    };
+    // A program is there before anybody can look at it.
+    if entry.kind != Kind::Installation {
+        message += "; it is not installed";
     }
-    if is_known {
+    for line in hashes(entry, before).iter().filter(|_| before.is_some()) {
+        message += &format!("\n  {line}");
+    }
+    if !review.diff.is_empty() {
         let lines: Vec<&str> = review.diff.lines().collect();
         for line in lines.iter().take(MAX_LINES) {
             message += &format!("\n  {line}");
@@ -196,7 +229,9 @@ fn altered(it: &Compared, review: &Review, is_known: bool) -> Finding {
             message += &format!("\n  and {} lines more", lines.len() - MAX_LINES);
         }
     }
-    Finding::error(message).hint(
-        "fetch it again from where it comes from; if it is right as it is, remove its entry from `agents.lock`",
-    )
+    let hint = format!(
+        "fetch it again from where it comes from; if it is right as it is, `cargo agents update {}` accepts it",
+        entry.name
+    );
+    Finding::error(message).hint(hint)
 }

@@ -10,12 +10,14 @@ use agents_plugin::{
 use agents_system::explain::ErrorKind;
 use agents_trust::{
     agreement::LockFile,
+    audit::unaudited,
     compare::{Status, Verdict, differences},
     items::Surveyor,
     lock::{Entry, Kind, LOCK_FILE, Lock},
+    review::Review,
 };
 
-use super::{Settled, Writing, locking_flag};
+use super::{Pending, Settled, Waits, Writing, hold::altered, locking_flag, refuse_unknown};
 use crate::{failure::Failure, here::Here};
 
 /// A program that a plugin can have installed.
@@ -40,7 +42,7 @@ impl Settled {
     /// Writes down what is agreed to, with the programs of plugins. Nothing is forgotten about programs that are not installed
     /// here, or whose plugin waits.
     pub(crate) fn record(
-        &self,
+        &mut self,
         here: &Here<'_>,
         hooks: &[ActiveHook],
         writing: Writing,
@@ -53,7 +55,7 @@ impl Settled {
         let waiting = self.waiting_plugins();
         let is_of_waiting = |name: &str| {
             let (plugin, _) = name.split_once('/').unwrap_or((name, ""));
-            waiting.contains(plugin)
+            waiting.iter().any(|it| it == plugin)
         };
         entries.extend(programs_in(&before).filter(|it| is_of_waiting(&it.name)).cloned());
         for Program { name, now, arrives } in programs(here, hooks) {
@@ -64,11 +66,26 @@ impl Settled {
             match now {
                 // That it is here is no change of what was agreed to.
                 Some(_) if known.is_empty() && flag.is_some() && arrives == Arrives::OnDemand => {}
-                Some(now) => entries.push(with_known_hash(now, &known)),
+                Some(now) => {
+                    let now = with_known_hash(now, &known);
+                    let before = known.into_iter().find(|it| is_altered(&now, it));
+                    match before.filter(|_| !self.accepted.contains(&now)) {
+                        Some(before) => {
+                            entries.push(before.clone());
+                            self.refuse_program(now, before);
+                        }
+                        None => entries.push(now),
+                    }
+                }
                 None => entries.extend(known.into_iter().cloned()),
             }
         }
         let after = Lock::new(entries);
+        if let Some(records) = &self.records {
+            // Now they are here, maybe in another version than the recorded one.
+            let unknown = unaudited(after.entries(), records);
+            refuse_unknown(&unknown.into_iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        }
         if let Some(flag) = flag {
             self.refuse_changes(&before, &after, flag)?;
         }
@@ -78,18 +95,54 @@ impl Settled {
         Ok(differences(&before, &after))
     }
 
+    /// The programs that are here, or should be as recorded, and the names of those that would be installed now and of which
+    /// nothing is known.
+    pub(super) fn expected_programs(
+        &self,
+        here: &Here<'_>,
+        hooks: &[ActiveHook],
+    ) -> (Vec<Entry>, Vec<String>) {
+        let before = self.before.clone().unwrap_or_default();
+        let (mut expected, mut missing) = (Vec::new(), Vec::new());
+        for Program { name, now, arrives } in programs(here, hooks) {
+            let known: Vec<&Entry> = programs_in(&before).filter(|it| it.name == name).collect();
+            match now {
+                Some(now) => expected.push(with_known_hash(now, &known)),
+                None if known.is_empty() && arrives == Arrives::WithSync => missing.push(name),
+                None => expected.extend(known.into_iter().cloned()),
+            }
+        }
+        (expected, missing)
+    }
+
+    /// Another tree under the commit that was agreed to. What it held is not kept, so there are only the hashes to show.
+    fn refuse_program(&mut self, entry: Entry, before: &Entry) {
+        let review = Review::default();
+        self.findings.push(altered(&entry, Some(before), &review));
+        let (why, before) = (Waits::Altered, Some(before.clone()));
+        self.pending.push(Pending { why, entry, before, review, suspicions: Vec::new() });
+    }
+
     /// The plugins that are held as they were.
-    fn waiting_plugins(&self) -> BTreeSet<&str> {
+    fn waiting_plugins(&self) -> BTreeSet<String> {
         let plugins = self.comparison.items.iter().filter(|it| {
             let is_held = it.verdict != Verdict::Take && !matches!(it.status, Status::Moved { .. });
             it.item.entry.kind == Kind::Plugin && is_held
         });
-        plugins.map(|it| it.item.entry.name.as_str()).collect()
+        plugins.map(|it| it.item.entry.name.clone()).collect()
     }
 }
 
 fn programs_in(lock: &Lock) -> impl Iterator<Item = &Entry> {
     lock.entries().iter().filter(|it| it.kind == Kind::Installation)
+}
+
+/// Whether it is another content under the same version or commit.
+fn is_altered(now: &Entry, known: &Entry) -> bool {
+    now.source == known.source
+        && now.hash.is_some()
+        && known.hash.is_some()
+        && now.hash != known.hash
 }
 
 /// What an older version of this program installed has no hash of its own; the commit says that it is the same.

@@ -1,53 +1,74 @@
-//! What may run: what a crate's plugin is now must be what was agreed to.
+//! What may run: what a plugin is now must be what was agreed to.
 
 use agents_plugin::{
     hooks::ActiveHook,
     plugin::{Origin, Plugin},
 };
-use agents_system::explain::ErrorKind;
+use agents_system::{
+    explain::ErrorKind,
+    fingerprint::{Fingerprint, Inputs},
+};
 use agents_trust::{
     agreement::LockFile,
     compare::{Trust, Verdict, compare},
     items::{PluginKey, Surveyor},
-    lock::{Entry, Kind},
+    lock::{Entry, Kind, Lock},
 };
 
 use crate::{failure::Failure, here::Here};
 
-/// Whether hooks of a crate's plugin may run: what it is now must be what was agreed to. Without a lock file nothing was.
-pub(crate) fn may_run(here: &Here<'_>, hooks: &mut Vec<ActiveHook>) {
-    if !hooks.iter().any(|hook| matches!(hook.origin, Origin::Crate(..))) {
-        return;
+/// Whether hooks of a plugin may run: what a crate's plugin is now must be what was agreed to, and no plugin is another one under
+/// the same version or commit. Without a lock file nothing was agreed to. Says what that rests on, which is looked at before every
+/// tool call.
+pub(crate) fn may_run(here: &Here<'_>, hooks: &mut Vec<ActiveHook>) -> Fingerprint {
+    let mut inputs = Inputs::new();
+    let Some(workspace) = here.workspace.as_ref() else { return inputs.finish() };
+    let file = LockFile::beside(&workspace.root);
+    let _ = inputs.read(file.path());
+    if !hooks.iter().any(|hook| matches!(hook.origin, Origin::Crate(..) | Origin::Registry(_))) {
+        return inputs.finish();
     }
-    let Some(workspace) = here.workspace.as_ref() else { return };
-    let Ok(Some(lock)) = LockFile::beside(&workspace.root).load() else { return };
+    let lock = match file.load() {
+        Ok(Some(lock)) => lock,
+        Ok(None) => return inputs.finish(),
+        // Whatever was agreed to cannot be told, so no crate's word is enough.
+        Err(_) => Lock::default(),
+    };
     let surveyor = Surveyor::new(here.registries, &here.set, workspace);
+    for hook in hooks.iter() {
+        for file in surveyor.files_of(&(hook.plugin.clone(), hook.origin.clone())) {
+            let _ = inputs.read_bytes(&file);
+        }
+    }
     let held: Vec<PluginKey> = surveyor
         .plugins()
         .into_iter()
-        .filter(|(_, item)| item.trust == Trust::Embedded)
         .filter(|(_, item)| {
             let is_it = |it: &&Entry| (it.kind, &it.name) == (Kind::Plugin, &item.entry.name);
-            let mut agreed = lock.entries().iter().filter(is_it);
-            !agreed.any(|it| it.hash == item.entry.hash)
+            let agreed: Vec<&Entry> = lock.entries().iter().filter(is_it).collect();
+            let is_agreed = agreed.iter().any(|it| it.hash == item.entry.hash);
+            let is_altered = agreed.iter().any(|it| it.source == item.entry.source);
+            match item.trust {
+                Trust::Own => false,
+                Trust::Vouched => item.entry.source.is_fixed() && is_altered && !is_agreed,
+                Trust::Embedded => !is_agreed,
+            }
         })
         .map(|(key, _)| key)
         .collect();
     hooks.retain(|hook| !held.contains(&(hook.plugin.clone(), hook.origin.clone())));
+    inputs.finish()
 }
 
-/// Refuses to run a command of a crate's plugin that changed and that nobody has accepted yet. Without a lock file nothing was
+/// Refuses to run a command of a plugin that changed and that nobody has accepted yet. Without a lock file nothing was
 /// agreed to, so nothing has changed.
 pub(crate) fn refuse_unaccepted(here: &Here<'_>, plugin: &Plugin) -> Result<(), Failure> {
-    if !matches!(plugin.origin, Origin::Crate(..)) {
+    if !matches!(plugin.origin, Origin::Crate(..) | Origin::Registry(_)) {
         return Ok(());
     }
     let Some(workspace) = here.workspace.as_ref() else { return Ok(()) };
     let Some(lock) = LockFile::beside(&workspace.root).load()? else { return Ok(()) };
     let item = Surveyor::new(here.registries, &here.set, workspace).plugin(plugin);
-    if item.trust != Trust::Embedded {
-        return Ok(());
-    }
     let (name, source) = (item.entry.name.clone(), item.entry.source.clone());
     let compared = compare(vec![item], &lock, |_| false, |_| false);
     let refused = |what: &str| {

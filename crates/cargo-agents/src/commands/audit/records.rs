@@ -7,7 +7,7 @@ use agents_install::{
     git::{Checkouts, GitAddress},
 };
 use agents_system::{atomic, env, explain::ErrorKind, foreign::ForeignFile, process::Call};
-use agents_trust::audit::{AUDIT_FILE, IMPORTED, Record, Records, imported_name};
+use agents_trust::audit::{AUDIT_FILE, IMPORTED, Record, Records, imported_name, subject};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::rows::Row;
@@ -75,8 +75,8 @@ pub(super) fn record(
 ) -> Result<ExitCode, Failure> {
     let meant: Vec<&Row> = rows
         .iter()
-        .filter(|row| matches!(row.kind, "plugin" | "skill") && row.name == name)
-        .filter(|row| row.entry.hash.is_some())
+        .filter(|row| matches!(row.kind, "plugin" | "skill" | "agent" | "installation"))
+        .filter(|row| row.name == name && subject(&row.entry).is_some())
         .collect();
     if meant.is_empty() {
         let message = format!("nothing with a content of its own is called `{name}` here");
@@ -91,7 +91,7 @@ pub(super) fn record(
     let mut records = load(&file)?.unwrap_or_default();
     let (who, date) = (who(dir), today());
     for row in &meant {
-        let Some(hash) = row.entry.hash.clone() else { continue };
+        let Some(hash) = subject(&row.entry) else { continue };
         records.records.push(Record {
             hash,
             what: format!("{} {}", row.kind, row.name),

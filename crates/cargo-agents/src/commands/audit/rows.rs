@@ -5,28 +5,33 @@ use std::collections::BTreeMap;
 use agents_plugin::{
     active::{Cause, Considered, State},
     confine::Confinement,
-    manifest::McpTransport,
+    consent::condition_pieces,
     plugin::Plugin,
     predicate::{Surroundings, evaluate::Asker},
-    skills::Fetch,
+    skills::{Contributor, Fetch},
 };
 use agents_system::finding::Finding;
 use agents_trust::{
     agreement::LockFile,
-    audit::Records,
+    audit::{Records, subject},
     compare::{Compared, Item, Status, Trust, Verdict, compare},
     items::{PluginKey, Surveyor},
     lock::{Entry, Hash, Kind},
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{RecordView, all_records};
-use crate::{commands::agreed::suspicions, failure::Failure, here::Here};
-
-const RUNS_CODE: &[&str] = &["runs code", "writes files", "network unknown", "not sandboxed"];
-const CONFINED: &[&str] = &["runs code", "sandboxed"];
-const STEERS: &[&str] = &["steers the agent"];
-const REMOTE: &[&str] = &["steers the agent", "uses the network"];
+use super::{
+    RecordView, all_records,
+    rights::{self, Rights},
+};
+use crate::{
+    commands::{
+        agreed::{suspicions, suspicions_of_agent},
+        wanted::{self, agents},
+    },
+    failure::Failure,
+    here::Here,
+};
 
 /// Something that is active.
 pub(super) struct Row {
@@ -36,7 +41,7 @@ pub(super) struct Row {
     /// What it comes from; for parts of a plugin, that of the plugin.
     pub(super) entry: Entry,
     pub(super) authors: Vec<String>,
-    pub(super) rights: Vec<&'static str>,
+    pub(super) rights: Rights,
     pub(super) trust: &'static str,
     pub(super) consent: String,
     pub(super) state: &'static str,
@@ -61,10 +66,19 @@ pub(super) fn rows(here: &Here<'_>) -> Result<(Vec<Row>, Vec<Finding>), Failure>
         items.push(surveyor.skill(&skill, Hash::new(&tree.digest())));
         skills.push(skill);
     }
-    let all = items.clone();
-    let is_suspicious = |item: &Item| {
-        let at = all.iter().position(|it| it == item).and_then(|at| at.checked_sub(plugins));
-        at.is_some_and(|at| !suspicions(&skills[at]).is_empty())
+    let brought = agents::brought(here, &wanted::home()?, fetch);
+    findings.extend(brought.findings);
+    let agents = brought.agents;
+    items.extend(
+        agents
+            .iter()
+            .map(|it| surveyor.agent(it.definition.name.as_str(), &it.dir, &it.file, it.hash())),
+    );
+    let (all, texts) = (items.clone(), plugins + skills.len());
+    let is_suspicious = |item: &Item| match all.iter().position(|it| it == item) {
+        Some(at) if at >= texts => !suspicions_of_agent(&agents[at - texts]).is_empty(),
+        Some(at) if at >= plugins => !suspicions(&skills[at - plugins]).is_empty(),
+        _ => false,
     };
     let compared = compare(items, &lock, is_suspicious, |_| false).items;
     let considered: Vec<_> = here.set.considered().filter(Considered::is_active).collect();
@@ -83,39 +97,46 @@ pub(super) fn rows(here: &Here<'_>) -> Result<(Vec<Row>, Vec<Finding>), Failure>
         let by = authors.of(plugin.dir());
         let consent = consent(state.state);
         let name = plugin.name.as_str();
-        let row = |kind, name: &str, rights| {
+        let row = |kind, name: &str, rights: Rights| {
             maker.row(kind, name, plugin.name.as_str(), it, &by, rights, &consent)
         };
-        rows.push(row("plugin", name, &[]));
+        rows.push(row("plugin", name, Vec::new()));
         let confinement = Confinement::of(here.registries.config, &plugin.name, &plugin.origin);
-        let runs = match confinement {
-            Confinement::None => RUNS_CODE,
-            Confinement::Sandbox => CONFINED,
-        };
+        let needs = plugin.manifest().map(|it| it.sandbox.clone()).unwrap_or_default();
+        let of_program = || rights::of_program(confinement, &needs);
         let own = |it: &&Plugin| it.name == plugin.name && it.origin == plugin.origin;
         let mine =
             hooks.hooks.iter().filter(|it| it.plugin == plugin.name && it.origin == plugin.origin);
-        rows.extend(mine.map(|hook| row("hook", &hook.hook.name, runs)));
+        rows.extend(mine.map(|hook| row("hook", &hook.hook.name, of_program())));
         for (_, server, _) in servers.iter().filter(|(it, ..)| own(it)) {
-            let rights = match server.transport {
-                McpTransport::Stdio { .. } => RUNS_CODE,
-                McpTransport::Remote { .. } => REMOTE,
-            };
-            rows.push(row("mcp", &server.name, rights));
+            rows.push(row("mcp", &server.name, rights::of_server(server)));
         }
         let offered = here.set.subcommands().filter(|it| own(&it.plugin));
-        rows.extend(offered.map(|it| row("subcommand", it.subcommand.name.as_str(), runs)));
+        rows.extend(offered.map(|it| row("subcommand", it.subcommand.name.as_str(), of_program())));
+        let conditions = condition_pieces(plugin);
+        rows.extend(conditions.iter().map(|it| row("condition", &it.name, of_program())));
     }
-    for (it, skill) in compared[plugins..].iter().zip(&skills) {
+    let consent_of = |by: &Contributor| {
+        let is_it =
+            |it: &&Considered<'_>| (&it.plugin.name, &it.plugin.origin) == (&by.name, &by.origin);
+        considered.iter().find(is_it).map_or_else(String::new, |it| consent(it.state))
+    };
+    for (it, skill) in compared[plugins..texts].iter().zip(&skills) {
         let by = authors.of(&skill.root);
-        let active = considered.iter().find(|state| {
-            (&state.plugin.name, &state.plugin.origin) == (&skill.plugin.name, &skill.plugin.origin)
-        });
-        let consent = active.map_or_else(String::new, |state| consent(state.state));
+        let consent = consent_of(&skill.plugin);
         let (name, plugin) = (skill.name.as_str(), skill.plugin.name.as_str());
-        rows.push(maker.row("skill", name, plugin, it, &by, STEERS, &consent));
+        rows.push(maker.row("skill", name, plugin, it, &by, rights::of_skill(), &consent));
         if it.verdict != Verdict::Take {
             findings.extend(suspicions(skill));
+        }
+    }
+    for (it, agent) in compared[texts..].iter().zip(&agents) {
+        let (by, consent) = (authors.of(&agent.dir.root), consent_of(&agent.dir.plugin));
+        let (name, plugin) = (agent.definition.name.as_str(), agent.dir.plugin.name.as_str());
+        let rights = rights::of_agent(&agent.definition);
+        rows.push(maker.row("agent", name, plugin, it, &by, rights, &consent));
+        if it.verdict != Verdict::Take {
+            findings.extend(suspicions_of_agent(agent));
         }
     }
     for entry in lock.entries().iter().filter(|it| it.kind == Kind::Installation) {
@@ -128,11 +149,11 @@ pub(super) fn rows(here: &Here<'_>) -> Result<(Vec<Row>, Vec<Finding>), Failure>
             plugin: plugin.to_owned(),
             entry: entry.clone(),
             authors: Vec::new(),
-            rights: RUNS_CODE.to_vec(),
+            rights: rights::of_free_program(),
             trust,
             consent: "its plugin".to_owned(),
             state: "agreed",
-            records: Vec::new(),
+            records: maker.about(entry),
         });
     }
     Ok((rows, findings))
@@ -143,6 +164,20 @@ struct Maker<'m> {
 }
 
 impl Maker<'_> {
+    /// Who has looked at it.
+    fn about(&self, entry: &Entry) -> Vec<RecordView> {
+        let Some(hash) = subject(entry) else { return Vec::new() };
+        let about = self.records.iter().flat_map(|(_, records)| {
+            records.about(&hash).map(|record| RecordView {
+                who: record.who.clone(),
+                date: record.date.clone(),
+                note: record.note.clone(),
+                origin: records.origin.clone(),
+            })
+        });
+        about.collect()
+    }
+
     #[expect(clippy::too_many_arguments, reason = "the columns of a table")]
     fn row(
         &self,
@@ -151,27 +186,17 @@ impl Maker<'_> {
         plugin: &str,
         it: &Compared,
         authors: &[String],
-        rights: &[&'static str],
+        rights: Rights,
         consent: &str,
     ) -> Row {
         let entry = it.item.entry.clone();
-        let about = self.records.iter().flat_map(|(_, records)| {
-            let hash = entry.hash.as_ref();
-            let about = hash.into_iter().flat_map(|hash| records.about(hash));
-            about.map(|record| RecordView {
-                who: record.who.clone(),
-                date: record.date.clone(),
-                note: record.note.clone(),
-                origin: records.origin.clone(),
-            })
-        });
         Row {
-            records: about.collect(),
+            records: self.about(&entry),
             kind,
             name: name.to_owned(),
             plugin: plugin.to_owned(),
             authors: authors.to_vec(),
-            rights: if rights.is_empty() { vec!["-"] } else { rights.to_vec() },
+            rights: if rights.is_empty() { vec!["-"] } else { rights },
             trust: match it.item.trust {
                 Trust::Own => "workspace",
                 Trust::Vouched => "registry",

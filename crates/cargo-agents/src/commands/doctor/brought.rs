@@ -13,18 +13,22 @@ use agents_system::{
     finding::{Finding, Place, Severity},
     process::find_program,
 };
+use agents_trust::lock::{Entry, LOCK_FILE};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
     checks::{
-        DANGLING_LINK, DIRECTORY_READ_ONLY, DRIFT, EDITED, FILE_BROKEN, FILE_READ_ONLY,
-        HOOK_PROGRAM_MISSING, MISSING, NAME_TAKEN, Problem, Repair, SANDBOXED,
-        SERVER_PROGRAM_MISSING,
+        CONTENT_ALTERED, CONTENT_WAITING, DANGLING_LINK, DIRECTORY_READ_ONLY, DRIFT, EDITED,
+        FILE_BROKEN, FILE_READ_ONLY, HOOK_PROGRAM_MISSING, LOCK_FILE_BROKEN, MISSING, NAME_TAKEN,
+        Problem, Repair, SANDBOXED, SERVER_PROGRAM_MISSING,
     },
     machine::Machine,
 };
 use crate::{
-    commands::wanted::{self, Wanted},
+    commands::{
+        agreed::{Pending, Terms, Waits, Writing, settle},
+        wanted::{self, Wanted},
+    },
     here::Here,
 };
 
@@ -35,8 +39,11 @@ const NAMED: usize = 3;
 pub(super) fn check(machine: &Machine<'_>, here: &Here<'_>, known: &[Problem]) -> Vec<Problem> {
     let Some(root) = &machine.root else { return read_only(machine, &Desired::default()) };
     let hosts = machine.configured();
-    let Wanted { desired, hooks, .. } = wanted::wanted(here, &hosts, &machine.roots());
+    let mut wanted = wanted::wanted(here, &hosts, &machine.roots());
+    let agreed = if hosts.is_empty() { Vec::new() } else { agreed(here, root, &mut wanted) };
+    let Wanted { desired, hooks, .. } = wanted;
     let mut problems = read_only(machine, &desired);
+    problems.extend(agreed);
     if let Ok(plan) = preview(&machine.places(), &desired, root, Edited::Keep) {
         problems.extend(drift(&plan, known));
         problems.extend(taken(&plan, known));
@@ -59,6 +66,41 @@ pub(super) fn check(machine: &Machine<'_>, here: &Here<'_>, known: &[Problem]) -
         problems.extend(servers(here));
     }
     problems
+}
+
+/// What was not agreed to, which is taken out of what is wanted: no sync brings it.
+fn agreed(here: &Here<'_>, root: &Utf8Path, wanted: &mut Wanted) -> Vec<Problem> {
+    let settled = settle(here, root, wanted, &Terms::default(), Writing::No).and_then(|mut it| {
+        it.record(here, &wanted.hooks, Writing::No)?;
+        Ok(it)
+    });
+    let settled = match settled {
+        Ok(settled) => settled,
+        Err(failure) => {
+            let finding = failure.into_finding(LOCK_FILE).at(Place::file(root.join(LOCK_FILE)));
+            return vec![LOCK_FILE_BROKEN.problem(finding)];
+        }
+    };
+    let problem = |it: &Pending| {
+        let Entry { name, .. } = &it.entry;
+        let hint = format!("`cargo agents update {name}` shows and accepts it");
+        match it.why {
+            Waits::Altered => {
+                let said = format!(
+                    "{} is not what was agreed to, although the version is the same",
+                    it.entry
+                );
+                CONTENT_ALTERED.problem(Finding::error(said).hint(format!(
+                    "fetch it again from where it comes from; if it is right as it is, {hint}"
+                )))
+            }
+            Waits::New | Waits::Changed => {
+                let said = format!("{} waits for you", it.entry);
+                CONTENT_WAITING.problem(Finding::warning(said).hint(hint))
+            }
+        }
+    };
+    settled.pending.iter().map(problem).collect()
 }
 
 fn servers(here: &Here<'_>) -> Vec<Problem> {

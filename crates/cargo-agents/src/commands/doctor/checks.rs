@@ -121,6 +121,15 @@ checks! {
     DRIFT = "drift":
         "hosts do not have what this workspace brings them",
         "`cargo agents sync` brings them up to date";
+    LOCK_FILE_BROKEN = "lock-file-broken":
+        "`agents.lock` cannot be used, so nothing is brought, and hooks of crates do not run",
+        "restore it from version control, or delete it, and run `cargo agents sync`";
+    CONTENT_WAITING = "content-waiting":
+        "something changed and is not brought before you have accepted it",
+        "`cargo agents update` shows and accepts it";
+    CONTENT_ALTERED = "content-altered":
+        "something is not what was agreed to, although its version is the same",
+        "fetch it again, or look at it with `cargo agents update`";
     NAME_TAKEN = "name-taken":
         "something of ours is not installed, because its place holds something that is not ours",
         "rename or remove that if you want ours";

@@ -196,7 +196,7 @@ fn applicable(settings: &Settings, event: Event) -> Result<Facts, Failure> {
     let state = Index::Held;
     let Some(last) = index.load_last() else {
         // A guard that is for every workspace does not wait for cargo.
-        let (set, session) =
+        let ((set, _), session) =
             glance_without_packages(settings, |here| (hooks_here(here), session::facts(here)))?;
         let hooks = set.hooks;
         return Ok(Facts { hooks, session, index: state, findings });
@@ -210,25 +210,25 @@ fn applicable(settings: &Settings, event: Event) -> Result<Facts, Failure> {
     Ok(Facts { hooks, session: last.session, index: state, findings })
 }
 
-/// The hooks that may run at this moment.
-pub(super) fn hooks_here(here: &Here<'_>) -> HookSet {
+/// The hooks that may run at this moment, and what that was decided by.
+pub(super) fn hooks_here(here: &Here<'_>) -> (HookSet, Fingerprint) {
     let (probes, _) = here.probes();
     let workspace = here.workspace.as_ref();
     let surroundings = Surroundings { workspace, probes: &probes, asker: Asker::Other };
     let mut set = here.registries.hooks(&here.set, surroundings);
-    agreed::may_run(here, &mut set.hooks);
-    set
+    let agreed = agreed::may_run(here, &mut set.hooks);
+    (set, agreed)
 }
 
 /// Decides about everything and remembers what is certain.
 fn decide(here: &Here<'_>, index: &HookIndex, cwd: &Utf8Path) -> Facts {
-    let set = hooks_here(here);
+    let (set, agreed) = hooks_here(here);
     let workspace = here.workspace.as_ref();
     let session = session::facts(here);
-    let agreed = workspace.map(|it| agreed::inputs(&it.root));
     if let Some(all) = here.registries.inputs(&here.set, workspace, cwd) {
-        let all = Fingerprint::joined(agreed.into_iter().chain([all]));
         let quick = agents_plugin::catalog::Registries::inputs_of_hooks(&here.set, &all);
+        let quick = Fingerprint::joined([agreed.clone(), quick]);
+        let all = Fingerprint::joined([agreed, all]);
         index.store(&set, session.clone(), &all, quick);
     }
     Facts { hooks: set.hooks, session, index: Index::Rebuilt, findings: Vec::new() }

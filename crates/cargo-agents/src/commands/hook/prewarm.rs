@@ -56,5 +56,5 @@ fn hooks(here: &Here<'_>) -> Vec<ActiveHook> {
     if here.registries.config.auto_sync == AutoSync::Off {
         return Vec::new();
     }
-    hooks_here(here).hooks
+    hooks_here(here).0.hooks
 }

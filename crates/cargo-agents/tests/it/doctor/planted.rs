@@ -86,6 +86,18 @@ pub(super) const PLANTED: &[Planted] = &[
         std::fs::remove_dir_all(it.root().join(".claude/skills/serde-derive")).unwrap();
     }),
     ("drift", Heals, |it| it.synced.skill("---\nname: serde-derive\ndescription: Newer\n---\n")),
+    ("lock-file-broken", LeavesIt, |it| {
+        it.embedded("0.3.1", "Old.");
+        std::fs::write(it.root().join("agents.lock"), "nonsense").unwrap();
+    }),
+    ("content-waiting", LeavesIt, |it| {
+        it.embedded("0.3.1", "Old.");
+        it.publish("0.3.2", "New.");
+    }),
+    ("content-altered", LeavesIt, |it| {
+        it.embedded("0.3.1", "Old.");
+        it.publish("0.3.1", "Other.");
+    }),
     ("name-taken", LeavesIt, |it| {
         let manifest = it.home().join("plugins/serde/SYMPOSIUM.toml");
         it.edit(
