@@ -43,6 +43,7 @@ pub(crate) use keys::places;
 pub(crate) use schema::language;
 pub(crate) use settle::{TASK, dedup, settle};
 pub(crate) use tools::NONE;
+pub(crate) use values::split_commas;
 
 /// A file that holds a definition.
 #[derive(Debug, Clone)]

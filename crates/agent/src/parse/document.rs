@@ -38,6 +38,9 @@ impl<'t> Document<'t> {
     fn read_whole(input: &Input<'t>, format: Format) -> (Option<Self>, Vec<Finding>) {
         let start = if input.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let mut document = Self::new(input, format, start..input.text.len(), None);
+        if input.text[start..].trim().is_empty() {
+            return (None, vec![Finding::error("the file is empty").at(document.start())]);
+        }
         match document.read_entries() {
             Ok(entries) => document.entries = entries,
             Err(finding) => return (None, vec![*finding]),

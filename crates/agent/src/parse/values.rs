@@ -184,7 +184,7 @@ pub(super) fn did_you_mean<'a>(
 }
 
 /// Splits at commas that are not between parentheses.
-pub(super) fn split_commas(text: &str) -> Vec<String> {
+pub(crate) fn split_commas(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut depth = 0_usize;
     for c in text.chars() {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     Field, Instead,
     loss::Losses,
-    tools::{lower_spawns, lower_tools, read_only},
+    tools::{is_one_item, lower_spawns, lower_tools, read_only},
 };
 use crate::{
     definition::{
@@ -48,6 +48,11 @@ fn lower_texts(kept: &mut AgentDefinition, grammar: &Grammar, losses: &mut Losse
     {
         losses.add(Field::Name, Instead::Nearest(plain));
         kept.name = name;
+    }
+    // Only Kiro does without.
+    if kept.description.is_empty() && grammar.dialect != Dialect::Kiro {
+        kept.description = kept.name.to_string();
+        losses.add(Field::Description, Instead::Nearest(kept.description.clone()));
     }
     if grammar.description_lines == Lines::One && kept.description.contains(char::is_control) {
         let words: Vec<&str> = kept.description.split(char::is_control).map(str::trim).collect();
@@ -231,7 +236,8 @@ fn lower_skills(kept: &mut AgentDefinition, grammar: &Grammar, losses: &mut Loss
         return;
     }
     let before = skills.include.len();
-    skills.include.retain(|it| says && !it.contains('*'));
+    let one = |it: &str| grammar.lists != ListStyle::Commas || is_one_item(it);
+    skills.include.retain(|it| says && !it.contains('*') && one(it));
     if skills.include.len() != before {
         losses.add(Field::Skills, Instead::Ignored);
     }

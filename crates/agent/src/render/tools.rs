@@ -4,7 +4,7 @@ use super::{Field, Instead, loss::Losses};
 use crate::{
     definition::{AgentDefinition, Dialect, PermissionMode, Spawns},
     dialect::grammar::{DenyStyle, Grammar, Key, Patterns, SpawnStyle, ToolStyle},
-    parse::{TASK, dedup, settle},
+    parse::{TASK, dedup, settle, split_commas},
     tools::{
         ToolPattern, Tools,
         names::{Effect, all, from_host, of_host, to_host},
@@ -26,6 +26,17 @@ pub(super) fn lower_spawns(kept: &mut AgentDefinition, grammar: &Grammar, losses
         return;
     }
     let listed = kept.tools.allow.is_some();
+    if let (SpawnStyle::ToolWithNames, Spawns::Only(names)) = (grammar.spawns, &mut kept.spawns) {
+        let before = names.len();
+        names.retain(|name| !name.contains([',', '(', ')']));
+        if names.len() < before {
+            losses.add(Field::Spawns, Instead::Less);
+            settle(kept);
+        }
+    }
+    if kept.spawns == Spawns::None {
+        return;
+    }
     let only = matches!(kept.spawns, Spawns::Only(_));
     let instead = match grammar.spawns {
         SpawnStyle::Key | SpawnStyle::Permission => return,
@@ -213,9 +224,18 @@ impl Lowering<'_> {
     /// What a host takes a pattern for.
     fn meant(&self, pattern: &ToolPattern) -> Option<Vec<ToolPattern>> {
         let text = host_text(self.grammar, pattern)?;
+        // Two names that stand for two tools would take its place.
+        if self.grammar.tools == ToolStyle::Commas && !is_one_item(&text) {
+            return None;
+        }
         let (meant, _) = from_host(self.grammar.dialect, &text);
         meant.contains(pattern).then_some(meant)
     }
+}
+
+/// Whether a text is one item of a list with commas, and the next item another one.
+pub(super) fn is_one_item(text: &str) -> bool {
+    split_commas(&format!("{text},x")) == [text, "x"]
 }
 
 /// A pattern under the name of the host, with its argument.

@@ -111,3 +111,28 @@ fn a_definition_of_its_own_beats_a_bundled_one_and_the_rest_stay() {
     assert_eq!(agents.get("explore").unwrap().origin.source, Source::User);
     assert!(agents.get("Explore").is_none(), "case counts");
 }
+
+/// Found by the fuzzer: where a host separates names by commas, a name with one in it would become two.
+#[test]
+fn a_name_with_a_comma_in_it_never_becomes_two_tools() {
+    let definition =
+        read(Dialect::Ours, Strictness::Lenient, "tools: ['read', 'harmless, Bash']").unwrap();
+    assert!(!definition.tools.allows("bash"));
+    for dialect in Dialect::ALL {
+        let rendered = agents_agent::render::render(&definition, dialect);
+        let kept = crate::round_trip::read(&rendered, dialect);
+        let says = !rendered.losses.iter().any(agents_agent::render::Loss::weakens);
+        assert!(!says || !kept.tools.allows("bash"), "{dialect}\n{}", rendered.text);
+    }
+}
+
+#[test]
+fn an_agent_without_a_description_gets_one_where_a_host_needs_it() {
+    let (file, source) = ("x.json".into(), Source::User);
+    let (dialect, strictness) = (Dialect::Kiro, Strictness::Lenient);
+    let text = "{\"name\": \"x\", \"prompt\": \"Be.\"}";
+    let (definition, _) = parse(&Input { file, text, dialect, source, strictness });
+    let rendered = agents_agent::render::render(&definition.unwrap(), Dialect::Claude);
+    assert_eq!(crate::round_trip::read(&rendered, Dialect::Claude).description, "x");
+    assert!(!rendered.losses.is_empty());
+}

@@ -395,7 +395,8 @@ mod settings {
         let text = "# one\nhosts = [\n  \"zed\",\n]\nhook-scope = \"project\"\nagents-syncing = false\nauto-sync = false\n\
                     [defaults]\nuser-plugins = false\n[plugins]\nuse = [\"a\", { name = \"b\", workspace = \"/w\" }]\n\
                     disable = [\"*\"]\n[[registry]]\nname = \"team\"\ngit = \"https://x.test/y\"\nauto-update = false\n\
-                    [[plugin-source]]\nname = \"mine\"\npath = \"/p\"\n[sandbox]\nplugins = \"*\"\n";
+                    [[plugin-source]]\nname = \"mine\"\npath = \"/p\"\n[sandbox]\nplugins = \"*\"\n\
+                    [agents]\ndeliver = \"*\"\ntrust = [\"/p\"]\n";
         assert_eq!(
             said(&scratch, text),
             [
@@ -407,8 +408,8 @@ mod settings {
                 r#"plugins.use = ["a",{"name":"b","workspace":"/w"}], 11"#,
                 r#"plugins.disable = ["*"], 12"#,
                 r#"sandbox.plugins = ["*"], 21"#,
-                "agents.deliver = []",
-                "agents.trust = []",
+                r#"agents.deliver = ["*"], 23"#,
+                r#"agents.trust = ["/p"], 24"#,
                 r#"registry = {"name":"team","git":"https://x.test/y","auto-update":false}, 13"#,
                 r#"registry = {"name":"mine","path":"/p","auto-update":true}, 17"#,
             ]
