@@ -138,10 +138,13 @@ impl<'a> Lock<'a> {
     /// A source as cargo spells it elsewhere: since layout 4, lock files escape the reference of a git
     /// source (`?tag=v%2F1`).
     pub(crate) fn plain_source(&self, source: &str) -> String {
-        match (source.split_once('?'), source.split_once('#')) {
-            (Some((address, _)), Some((before, commit))) if self.version >= 4 => {
-                let reference = unescaped(&before[address.len()..]);
-                format!("{address}{reference}#{commit}")
+        let parts = source.split_once('#').and_then(|(place, commit)| {
+            let (address, reference) = place.split_once('?')?;
+            Some((address, reference, commit))
+        });
+        match parts {
+            Some((address, reference, commit)) if self.version >= 4 => {
+                format!("{address}?{}#{commit}", unescaped(reference))
             }
             _ => source.to_owned(),
         }
