@@ -7,7 +7,7 @@ mod address;
 mod checkout;
 mod content;
 
-use agents_system::{process::Call, progress::Progress};
+use agents_system::{memory::Watch, process::Call, progress::Progress};
 use camino::{Utf8Path, Utf8PathBuf};
 
 pub use address::{AddressError, GitAddress};
@@ -111,7 +111,7 @@ pub(crate) fn fetch(
         });
     }
     let within = resolved.dir.clone();
-    let tree = Some(tree_digest(&part_of(into.to_owned(), &within))?);
+    let tree = Some(tree_digest(&part_of(into.to_owned(), &within), &mut Watch::new())?);
     Ok(Content { id: commit.clone(), within, commit: Some(commit), tree, ..Content::default() })
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use agents_system::{finding::Finding, progress::Progress};
+use agents_system::{cache::CacheFile, finding::Finding, memory::Memory, progress::Progress};
 use agents_workspace::Network;
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -13,6 +13,11 @@ use crate::{
     receipt::{Content, Generation, State, part_of},
     slot::{REPOSITORIES, Slot},
 };
+
+/// What was read of trees, beside them.
+const DIGESTS: &str = "digests";
+/// Changes with what is remembered.
+const LAYOUT: &str = "trees 1";
 
 /// The checked-out trees of a cache.
 #[derive(Debug, Clone, Copy)]
@@ -111,10 +116,26 @@ impl<'a> Checkouts<'a> {
         Some(all.join(slot).join(generation))
     }
 
-    /// Reads all of a tree that [`tree_around`](Self::tree_around) gave.
+    /// What is in a tree that [`tree_around`](Self::tree_around) gave. It is read if anything in it looks different from the
+    /// last time.
     pub fn look(&self, tree: &Utf8Path) -> Result<TreeNow, AcquireError> {
-        let digest = tree_digest(tree)?;
         let slot = tree.parent().map(|dir| Slot { dir: dir.to_owned() });
+        let mut memory = match &slot {
+            Some(slot) => Memory::load(CacheFile::new(slot.dir.join(DIGESTS), LAYOUT)),
+            None => Memory::none(),
+        };
+        let mut digest_of = |dir: &Utf8Path| {
+            let mut failed = None;
+            let digest = memory.ask("digest", dir, |watch| {
+                tree_digest(dir, watch).unwrap_or_else(|error| {
+                    watch.give_up();
+                    failed = Some(error);
+                    String::new()
+                })
+            });
+            failed.map_or(Ok(digest), Err)
+        };
+        let digest = digest_of(tree)?;
         let state = slot.as_ref().and_then(Slot::load);
         let mut generations = state.iter().flat_map(State::generations);
         let known = generations.find(|it| Some(it.dir.as_str()) == tree.file_name());
@@ -123,11 +144,12 @@ impl<'a> Checkouts<'a> {
             Some((within, fetched)) => {
                 let now = match within.as_str() {
                     "" => digest.clone(),
-                    _ => tree_digest(&part_of(tree.to_owned(), within))?,
+                    _ => digest_of(&part_of(tree.to_owned(), within))?,
                 };
                 if now == *fetched { TreeStanding::AsFetched } else { TreeStanding::Changed }
             }
         };
+        memory.save();
         Ok(TreeNow { dir: tree.to_owned(), digest, standing })
     }
 
