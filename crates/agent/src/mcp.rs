@@ -40,8 +40,22 @@ pub(crate) fn from_dialect(dialect: Dialect, entry: &Value) -> Value {
     Value::Object(entry)
 }
 
+/// Whether TOML can say it: it has no word for nothing, and no room for the largest numbers.
+fn fits_toml(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Number(number) => number.is_i64() || number.is_f64(),
+        Value::Array(items) => items.iter().all(fits_toml),
+        Value::Object(table) => table.values().all(fits_toml),
+        Value::Bool(_) | Value::String(_) => true,
+    }
+}
+
 /// What is written into a file; `None` if the host has no way to reach such a server.
 pub(crate) fn to_dialect(dialect: Dialect, entry: &Value) -> Option<Value> {
+    if dialect == Dialect::Codex && !fits_toml(entry) {
+        return None;
+    }
     let Value::Object(entry) = entry else { return Some(entry.clone()) };
     let mut entry = entry.clone();
     let kind = entry.get("type").and_then(Value::as_str).map(str::to_owned);

@@ -134,7 +134,7 @@ fn knows(models: Models, model: &ModelPattern) -> bool {
         Models::Patterns => true,
         Models::One => plain,
         Models::OneOrFast => plain || name == "fast",
-        Models::WithProvider => name.contains('/') && !role,
+        Models::WithProvider => name.contains('/') && !role && is_one_item(name),
         Models::Claude => alias || (plain && !gemini && !openai),
         Models::ClaudeAlias => ["sonnet", "opus", "haiku"].contains(&name),
         Models::OpenAi => plain && !claude && !gemini,

@@ -26,7 +26,8 @@ pub(super) fn lower_spawns(kept: &mut AgentDefinition, grammar: &Grammar, losses
         return;
     }
     let listed = kept.tools.allow.is_some();
-    if let (SpawnStyle::ToolWithNames, Spawns::Only(names)) = (grammar.spawns, &mut kept.spawns) {
+    let commas = grammar.spawns == SpawnStyle::ToolWithNames || grammar.tools == ToolStyle::Commas;
+    if let (true, Spawns::Only(names)) = (commas, &mut kept.spawns) {
         let before = names.len();
         names.retain(|name| !name.contains([',', '(', ')']));
         if names.len() < before {

@@ -5,7 +5,10 @@ use std::{fmt::Write as _, time::Duration};
 use agents_system::edit::{self, Format};
 use serde_json::{Map, Value, json};
 
-use super::{lower::mode_word, tools::host_text};
+use super::{
+    lower::mode_word,
+    tools::{host_text, is_one_item},
+};
 use crate::{
     definition::{
         AgentDefinition, Dialect, Isolation, McpServerUse, MemoryScope, PermissionMode, Spawns,
@@ -152,7 +155,7 @@ pub(crate) fn value(kept: &AgentDefinition, key: Key, grammar: &Grammar) -> Opti
         },
         Key::Model => match kept.model.as_slice() {
             [] => return None,
-            [one] => one.0.clone().into(),
+            [one] if is_one_item(&one.0) => one.0.clone().into(),
             several => several.iter().map(|it| it.0.clone()).collect(),
         },
         Key::Effort => {
