@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use agents_system::cache::{Digest, digest};
+use agents_system::cache::{digest, hex};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
@@ -142,11 +142,6 @@ impl State {
 /// `within` of `dir`, without a trailing slash when that is all of it.
 pub(crate) fn part_of(dir: Utf8PathBuf, within: &Utf8Path) -> Utf8PathBuf {
     if within.as_str().is_empty() { dir } else { dir.join(within) }
-}
-
-/// In hexadecimal digits.
-pub(crate) fn hex(digest: &Digest) -> String {
-    agents_system::cache::hex(digest)
 }
 
 pub(crate) fn now() -> u64 {

@@ -1,9 +1,12 @@
 //! What a checked-out tree holds, as one hash that is the same on every machine.
 
-use agents_system::{cache::digest, memory::Watch};
+use agents_system::{
+    cache::{digest, hex},
+    memory::Watch,
+};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::{error::AcquireError, receipt::hex};
+use crate::error::AcquireError;
 
 /// Of the names and bytes of all files below `dir`, and of where links lead. Modes are left out: not every file system has them.
 pub(super) fn tree_digest(dir: &Utf8Path, watch: &mut Watch) -> Result<String, AcquireError> {
