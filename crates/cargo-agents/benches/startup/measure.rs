@@ -56,7 +56,7 @@ impl Case {
 
     /// Fills caches; a command that fails is not worth measuring.
     pub(crate) fn warm_up(&mut self) {
-        self.command.stdin(self.stdin());
+        self.prepare();
         run(&mut self.command);
         self.command.stdout(Stdio::null()).stderr(Stdio::null());
         self.start();
@@ -79,11 +79,15 @@ impl Case {
     }
 
     fn start(&mut self) -> Sample {
+        self.prepare();
+        run_once(&mut self.command)
+    }
+
+    fn prepare(&mut self) {
         if let Some(before) = &mut self.before {
             before();
         }
         self.command.stdin(self.stdin());
-        run_once(&mut self.command)
     }
 }
 
