@@ -1,0 +1,28 @@
+//! How a sub-agent thinks: one small trait in front of everything that answers as a model.
+//!
+//! A [`Request`] with the conversation, tools, an output schema and limits goes in; a stream of [`Event`]s with text,
+//! thoughts, tool calls, usage and the reason of the end comes out. What lies between is a [`Provider`].
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`message`] | the conversation, each message kept with its encoded form ([`Sealed`]) |
+//! | [`request`] | what is asked: tools, choice, schema, effort, deadlines |
+//! | [`event`] | what comes back, and [`Turn`], all of it put together |
+//! | [`provider`] | the trait |
+//! | [`error`] | what went wrong, as a type, without a key in it |
+
+pub mod error;
+pub mod event;
+pub mod message;
+pub mod provider;
+pub mod request;
+pub mod wire;
+
+pub use self::{
+    error::{ModelError, Problem},
+    event::{Event, StopReason, Turn, Usage},
+    message::{Message, Part, Role, Sealed, ToolCall, ToolInput, ToolResult},
+    provider::{EventStream, ModelInfo, Provider},
+    request::{Deadlines, Effort, OutputSchema, Request, ToolChoice, ToolSpec},
+    wire::Wire,
+};
