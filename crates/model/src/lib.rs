@@ -9,13 +9,18 @@
 //! | [`request`] | what is asked: tools, choice, schema, effort, deadlines |
 //! | [`event`] | what comes back, and [`Turn`], all of it put together |
 //! | [`provider`] | the trait |
+//! | [`catalogue`], [`cost`] | what is known of models, and what their answers cost |
+//! | [`select`] | which model an agent runs on, and why |
 //! | [`error`] | what went wrong, as a type, without a key in it |
 
+pub mod catalogue;
+pub mod cost;
 pub mod error;
 pub mod event;
 pub mod message;
 pub mod provider;
 pub mod request;
+pub mod select;
 pub mod wire;
 
 pub use self::{
