@@ -16,6 +16,7 @@ pub mod event;
 pub mod message;
 pub mod provider;
 pub mod request;
+pub mod sse;
 pub mod wire;
 
 pub use self::{
