@@ -52,6 +52,12 @@ pub enum Problem {
         /// What the provider said.
         said: String,
     },
+    /// There is no money left for it.
+    #[error("the account has no credit left{}", quote(.said))]
+    OutOfCredit {
+        /// What the provider said.
+        said: String,
+    },
     /// The provider has too much to do, or failed on its side.
     #[error("the provider is overloaded or failed{}{}", in_status(*.status), quote(.said))]
     Overloaded {
@@ -211,6 +217,7 @@ impl Explain for ModelError {
             Problem::ContextTooLong { .. } | Problem::Program { .. } => ErrorKind::Failure,
             Problem::RateLimited { .. }
             | Problem::Overloaded { .. }
+            | Problem::OutOfCredit { .. }
             | Problem::BadRequest { .. }
             | Problem::Network { .. }
             | Problem::Timeout { .. }

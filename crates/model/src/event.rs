@@ -41,10 +41,38 @@ pub enum Event {
     },
     /// The call is complete.
     ToolCall(ToolCall),
+    /// A program that answers as the model uses a tool of its own. Nothing is to be done about it.
+    ToolNotice(ToolNotice),
     /// What it costs so far; a later one replaces an earlier one.
     Usage(Usage),
     /// The end.
     Stopped(StopReason),
+}
+
+/// A tool that a program which answers as the model uses by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ToolNotice {
+    /// What the program calls this use.
+    pub id: String,
+    /// The tool, as the program calls it.
+    pub name: String,
+    /// How far it is.
+    pub phase: ToolPhase,
+    /// What it is given when it begins, or what came of it, shortened.
+    pub about: String,
+}
+
+/// How far the use of a tool is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolPhase {
+    /// It begins.
+    Begins,
+    /// It is done.
+    Done,
+    /// It failed, or was not allowed.
+    Failed,
 }
 
 /// Tokens.
@@ -144,7 +172,7 @@ impl Turn {
                 })),
             },
             Event::ToolCall(call) => parts.push(Part::ToolCall(call)),
-            Event::ToolCallStarted { .. } | Event::ToolCallDelta { .. } => {}
+            Event::ToolCallStarted { .. } | Event::ToolCallDelta { .. } | Event::ToolNotice(_) => {}
             Event::Usage(usage) => self.usage = Some(usage),
             Event::Stopped(stop) => self.stop = Some(stop),
         }

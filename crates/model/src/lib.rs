@@ -11,17 +11,30 @@
 //! | [`provider`] | the trait |
 //! | [`catalogue`], [`cost`] | what is known of models, and what their answers cost |
 //! | [`select`] | which model an agent runs on, and why |
+//! | [`settings`] | the providers of `config.toml`, of customary variables and of installed hosts |
+//! | [`keys`] | keys from the environment, a keyring or a command, and nowhere else |
+//! | [`host`], [`acp`] | programs that answer as a model: an installed host, any ACP agent |
+//! | [`open`] | from settings to providers that can be asked |
 //! | [`error`] | what went wrong, as a type, without a key in it |
 
-pub mod catalogue;
-pub mod cost;
 pub mod error;
 pub mod event;
 pub mod message;
 pub mod provider;
 pub mod request;
-pub mod select;
+pub mod sse;
 pub mod wire;
+
+// Which provider, which model, at what price.
+pub mod acp;
+pub mod catalogue;
+mod child;
+pub mod cost;
+pub mod host;
+pub mod keys;
+pub mod open;
+pub mod select;
+pub mod settings;
 
 pub use self::{
     error::{ModelError, Problem},
