@@ -9,9 +9,9 @@ use semver::Version;
 use crate::{
     event::Event,
     host::{
-        AgentFormat, Agents, Confidence, Detect, FileFormat, ForeignReads, Headless, HeadlessFormat,
-        HookShape, Hooks, Host, Instructions, Mcp, Reads, Rights, Skills, Surface, Timeout, Transport, Trust,
-        TrustKind,
+        AgentFormat, Agents, Confidence, Detect, FileFormat, ForeignReads, Headless,
+        HeadlessFormat, HookShape, Hooks, Host, Instructions, Mcp, Reads, Rights, Skills, Surface,
+        Timeout, Transport, Trust, TrustKind,
     },
     id::HostId,
     layered::Layered,

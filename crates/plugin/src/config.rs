@@ -33,6 +33,9 @@ pub const USER_PLUGINS: &str = "user-plugins";
 /// without any effect here.
 const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs", "telemetry"];
 
+/// Tables that another room reads.
+const OF_OTHERS: &[&str] = &["models", "providers"];
+
 /// The user's configuration, as far as plugins go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Config {
@@ -215,8 +218,8 @@ impl Config {
         Self::parse(dirs, &file, &Self::text(&file)?)
     }
 
-    /// What the file says; nothing if there is none.
-    fn text(file: &Utf8Path) -> Result<String, ConfigError> {
+    /// What the file says; nothing if there is none. Rooms above read their own tables of it.
+    pub fn text(file: &Utf8Path) -> Result<String, ConfigError> {
         match fs_err::read_to_string(file) {
             Ok(text) => Ok(text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -238,7 +241,7 @@ impl Config {
             Document::parse(file.to_owned(), text).map_err(|finding| invalid(vec![*finding]))?;
         let mut config = {
             let root = document.root();
-            for key in NOT_OURS {
+            for key in NOT_OURS.iter().chain(OF_OTHERS) {
                 root.get(key);
             }
             let mut registries = default_registries(&root, dirs);

@@ -23,7 +23,7 @@ pub(crate) struct ConfigDocument {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct SettingView {
     /// With dots; `registry` once for each registry
-    key: &'static str,
+    key: String,
     value: Value,
     /// `default` or `file`
     origin: &'static str,
