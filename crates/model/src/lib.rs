@@ -13,17 +13,21 @@
 
 pub mod error;
 pub mod event;
+pub mod http;
 pub mod message;
 pub mod provider;
 pub mod request;
+pub mod retry;
 pub mod sse;
 pub mod wire;
 
 pub use self::{
     error::{ModelError, Problem},
     event::{Event, StopReason, Turn, Usage},
+    http::HttpProvider,
     message::{Message, Part, Role, Sealed, ToolCall, ToolInput, ToolResult},
     provider::{EventStream, ModelInfo, Provider},
     request::{Deadlines, Effort, OutputSchema, Request, ToolChoice, ToolSpec},
-    wire::Wire,
+    retry::RetryPolicy,
+    wire::{Dialect, Wire},
 };
