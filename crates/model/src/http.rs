@@ -10,7 +10,6 @@ mod models;
 
 use std::{
     fmt,
-    hash::{BuildHasher as _, Hasher as _, RandomState},
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -22,12 +21,13 @@ use reqwest::{
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
 };
 use secrecy::{ExposeSecret as _, SecretString};
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use self::{answer::Answer, body::Sending};
+use self::{answer::Connection, body::Sending};
 use crate::{
-    error::{Deadline, ModelError, Problem},
+    answer::Asking,
+    error::{ModelError, Problem},
     provider::{EventStream, ModelInfo, Provider},
     request::Request,
     retry::{RetryPolicy, parse_retry_after},
@@ -220,8 +220,8 @@ impl HttpProvider {
         }
     }
 
-    /// Sends it once, and reads until there is something to give out.
-    async fn attempt(&self, request: &Request, body: &Body) -> Result<Answer, Problem> {
+    /// Sends it once.
+    async fn send(&self, request: &Request, body: &Body) -> Result<Connection, Problem> {
         let sending = self.client()?.post(self.address_of(request));
         let sending = sending
             .headers(self.headers.clone())
@@ -234,9 +234,7 @@ impl HttpProvider {
         if let Some(kind) = kind.filter(|it| !it.starts_with(b"text/event-stream")) {
             return Err(unexpected(response, &kind).await);
         }
-        let mut answer = Answer::new(response, self.wire, self.event_limit);
-        answer.read_to_content().await?;
-        Ok(answer)
+        Ok(Connection::new(response, self.wire, self.event_limit))
     }
 
     /// An answer that is not an error.
@@ -261,55 +259,6 @@ impl HttpProvider {
         Err(said::classify(status.as_u16(), said, retry_after, model))
     }
 
-    async fn ask(
-        &self,
-        request: Request,
-        cancel: CancellationToken,
-    ) -> Result<EventStream, Problem> {
-        let deadlines = request.deadlines;
-        let total = later(deadlines.total);
-        let out_of_time = || Problem::Timeout { deadline: Deadline::Total, after: deadlines.total };
-        let permit = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Err(Problem::Cancelled),
-            () = tokio::time::sleep_until(total) => return Err(out_of_time()),
-            permit = Arc::clone(&self.permits).acquire_owned() => permit.ok(),
-        };
-        let body = self.wire.encode(&request, self.dialect);
-        let mut attempt = 0;
-        loop {
-            attempt += 1;
-            let first = later(deadlines.first_token);
-            let outcome = tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Err(Problem::Cancelled),
-                () = tokio::time::sleep_until(total) => return Err(out_of_time()),
-                () = tokio::time::sleep_until(first) => {
-                    Err(Problem::Timeout { deadline: Deadline::FirstToken, after: deadlines.first_token })
-                }
-                outcome = self.attempt(&request, &body) => outcome,
-            };
-            let problem = match outcome {
-                Ok(answer) => {
-                    let secrets = self.secrets.clone();
-                    let name = self.name.clone();
-                    let at = move |problem: Problem| masked(problem, &secrets).at(&name);
-                    return Ok(answer.into_stream(deadlines, total, cancel, permit, at));
-                }
-                Err(problem) => problem,
-            };
-            let left = total.saturating_duration_since(Instant::now());
-            let Some(wait) = self.retry.wait(attempt, &problem, dice(), left) else {
-                return Err(problem);
-            };
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Err(Problem::Cancelled),
-                () = tokio::time::sleep(wait) => {}
-            }
-        }
-    }
-
     fn error(&self, problem: Problem) -> ModelError {
         masked(problem, &self.secrets).at(&self.name)
     }
@@ -325,7 +274,18 @@ impl Provider for HttpProvider {
         request: Request,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<EventStream, ModelError>> {
-        Box::pin(async move { self.ask(request, cancel).await.map_err(|it| self.error(it)) })
+        Box::pin(async move {
+            let (secrets, name) = (self.secrets.clone(), self.name.clone());
+            let asking = Asking {
+                deadlines: request.deadlines,
+                cancel,
+                permits: Arc::clone(&self.permits),
+                retry: self.retry,
+                at: move |problem| masked(problem, &secrets).at(&name),
+            };
+            let body = self.wire.encode(&request, self.dialect);
+            asking.ask(|| self.send(&request, &body)).await
+        })
     }
 
     fn models(
@@ -381,18 +341,6 @@ async fn unexpected(response: Response, kind: &[u8]) -> Problem {
         what: format!("`{kind}` came in place of a stream of events"),
         place: "the answer".to_owned(),
     }
-}
-
-/// That far from now, or as far as the clock goes.
-fn later(wait: Duration) -> Instant {
-    let now = Instant::now();
-    now.checked_add(wait).unwrap_or_else(|| now + Duration::from_secs(365 * 24 * 3600))
-}
-
-/// A number from 0 to 1, good enough to keep many apart.
-fn dice() -> f64 {
-    let random = RandomState::new().build_hasher().finish();
-    f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)
 }
 
 #[cfg(test)]

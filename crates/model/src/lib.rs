@@ -11,20 +11,26 @@
 //! | [`provider`] | the trait |
 //! | [`error`] | what went wrong, as a type, without a key in it |
 
+mod answer;
+#[cfg(feature = "endpoint")]
+pub mod endpoint;
 pub mod error;
 pub mod event;
+#[cfg(feature = "http")]
 pub mod http;
 pub mod message;
 pub mod provider;
 pub mod request;
 pub mod retry;
+pub mod script;
 pub mod sse;
 pub mod wire;
 
+#[cfg(feature = "http")]
+pub use self::http::HttpProvider;
 pub use self::{
     error::{ModelError, Problem},
     event::{Event, StopReason, Turn, Usage},
-    http::HttpProvider,
     message::{Message, Part, Role, Sealed, ToolCall, ToolInput, ToolResult},
     provider::{EventStream, ModelInfo, Provider},
     request::{Deadlines, Effort, OutputSchema, Request, ToolChoice, ToolSpec},
