@@ -184,6 +184,27 @@ impl Problem {
         }
     }
 
+    /// The same, with each of its texts that may come from outside passed through `change`.
+    #[must_use]
+    pub(crate) fn map_texts(mut self, change: impl Fn(&str) -> String) -> Self {
+        match &mut self {
+            Self::Unauthorized { said, .. }
+            | Self::RateLimited { said, .. }
+            | Self::OutOfCredit { said }
+            | Self::Overloaded { said, .. }
+            | Self::ContextTooLong { said }
+            | Self::Refused { said }
+            | Self::UnknownModel { said, .. }
+            | Self::BadRequest { said, .. } => *said = change(said),
+            Self::Protocol { what, .. }
+            | Self::Unsupported { what }
+            | Self::Settings { what }
+            | Self::Program { what, .. } => *what = change(what),
+            Self::NoKey { .. } | Self::Network { .. } | Self::Timeout { .. } | Self::Cancelled => {}
+        }
+        self
+    }
+
     /// When the provider wants to be asked again.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {

@@ -4,25 +4,25 @@
 //! request cannot be handed to it; a request that brings some is refused, so that nobody waits for calls that never
 //! come. What the host does by itself is told as [`Event::ToolNotice`].
 
-use std::{collections::VecDeque, time::Duration};
+use std::sync::Arc;
 
 use agents_host::host::Headless;
 use agents_system::process::Call;
 use camino::Utf8PathBuf;
-use futures_util::{FutureExt as _, future::BoxFuture, stream};
+use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
-use tokio::{
-    process::ChildStdout,
-    time::{Instant, timeout_at},
-};
+use tokio::{process::ChildStdout, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    answer::{Asking, More, Source},
     child::{Lines, Running, feed},
-    error::{Deadline, ModelError, Problem},
+    error::{ModelError, Problem},
     event::Event,
+    keys::Mask,
     provider::{EventStream, ModelInfo, Provider},
-    request::{Deadlines, Request},
+    request::Request,
+    retry::RetryPolicy,
     settings::HostRights,
 };
 
@@ -52,6 +52,8 @@ pub struct HostProvider {
     pub cwd: Utf8PathBuf,
     /// The models that it is known to have.
     pub models: Vec<String>,
+    /// How many may run at a time.
+    pub permits: Arc<Semaphore>,
 }
 
 impl HostProvider {
@@ -93,24 +95,13 @@ impl HostProvider {
         (call, text)
     }
 
-    fn begin(&self, request: &Request, cancel: CancellationToken) -> Result<EventStream, Problem> {
+    fn begin(&self, request: &Request) -> Result<Answer, Problem> {
         refuse_tools(request)?;
         let (call, text) = self.call(request);
         let (running, stdin, stdout) = Running::start(&call)?;
         tokio::spawn(feed(stdin, text));
-        let answer = Answer {
-            provider: self.name.clone(),
-            running,
-            lines: Lines::new(stdout),
-            reader: Reader::new(self.headless.format),
-            waiting: VecDeque::new(),
-            clock: Clock::start(request.deadlines),
-            cancel,
-            state: State::Reading,
-        };
-        Ok(Box::pin(stream::unfold(answer, |mut answer| async {
-            answer.next().await.map(|item| (item, answer))
-        })))
+        let reader = Reader::new(self.headless.format);
+        Ok(Answer { running, lines: Lines::new(stdout), reader, said: false })
     }
 }
 
@@ -132,13 +123,16 @@ impl Provider for HostProvider {
         request: Request,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<EventStream, ModelError>> {
-        async move {
-            if cancel.is_cancelled() {
-                return Err(Problem::Cancelled.at(&self.name));
-            }
-            self.begin(&request, cancel).map_err(|problem| problem.at(&self.name))
-        }
-        .boxed()
+        let name = self.name.clone();
+        let asking = Asking {
+            deadlines: request.deadlines,
+            cancel,
+            permits: Arc::clone(&self.permits),
+            // What a program began may have had effects.
+            retry: RetryPolicy::never(),
+            at: move |problem: Problem| problem.at(&name),
+        };
+        async move { asking.ask(|| std::future::ready(self.begin(&request))).await }.boxed()
     }
 
     fn models(&self, _: CancellationToken) -> BoxFuture<'_, Result<Vec<ModelInfo>, ModelError>> {
@@ -149,88 +143,22 @@ impl Provider for HostProvider {
     }
 }
 
-/// When the next event is due.
-#[derive(Debug)]
-pub(crate) struct Clock {
-    deadlines: Deadlines,
-    started: Instant,
-    last: Option<Instant>,
-}
-
-impl Clock {
-    pub(crate) fn start(deadlines: Deadlines) -> Self {
-        Self { deadlines, started: Instant::now(), last: None }
-    }
-
-    /// Something was said.
-    pub(crate) fn heard(&mut self) {
-        self.last = Some(Instant::now());
-    }
-
-    /// Until when to wait, and which deadline that is.
-    pub(crate) fn due(&self) -> (Instant, Deadline, Duration) {
-        let Deadlines { first_token, idle, total } = self.deadlines;
-        let whole = (self.started + total, Deadline::Total, total);
-        let next = match self.last {
-            None => (self.started + first_token, Deadline::FirstToken, first_token),
-            Some(last) => (last + idle, Deadline::Idle, idle),
-        };
-        if next.0 < whole.0 { next } else { whole }
-    }
-}
-
-/// How far an answer is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Reading,
-    /// The last event waits to be taken.
-    Said,
-    Over,
-}
-
 /// An answer that is being read.
 struct Answer {
-    provider: String,
     running: Running,
     lines: Lines<ChildStdout>,
     reader: Reader,
-    waiting: VecDeque<Event>,
-    clock: Clock,
-    cancel: CancellationToken,
-    state: State,
+    /// Everything is said; the program only has to end.
+    said: bool,
 }
 
-impl Answer {
-    async fn next(&mut self) -> Option<Result<Event, ModelError>> {
-        loop {
-            if let Some(event) = self.waiting.pop_front() {
-                return Some(Ok(event));
-            }
-            match self.state {
-                State::Over => return None,
-                State::Said => {
-                    self.running.end().await;
-                    self.state = State::Over;
-                }
-                State::Reading => {
-                    if let Err(problem) = self.read().await {
-                        self.state = State::Over;
-                        return Some(Err(problem.at(&self.provider)));
-                    }
-                }
-            }
+impl Source for Answer {
+    async fn read(&mut self, out: &mut Vec<Event>) -> Result<More, Problem> {
+        if self.said {
+            self.running.end().await;
+            return Ok(More::No);
         }
-    }
-
-    async fn read(&mut self) -> Result<(), Problem> {
-        let (until, deadline, after) = self.clock.due();
-        let line = tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => return Err(Problem::Cancelled),
-            line = timeout_at(until, self.lines.next()) => line,
-        };
-        let Ok(line) = line else { return Err(Problem::Timeout { deadline, after }) };
-        let Some(line) = line? else {
+        let Some(line) = self.lines.next().await? else {
             // Some programs only say how it went by the way they end.
             return Err(self.running.failed("it did not finish its answer").await);
         };
@@ -238,21 +166,18 @@ impl Answer {
             // Banners and warnings: nothing to read, but perhaps the only thing that says what is wrong.
             self.running.tail().push(&line);
             self.running.tail().push(b"\n");
-            return Ok(());
+            return Ok(More::Yes);
         };
-        let mut events = Vec::new();
-        self.reader.read(&value, &mut events).map_err(|what| Problem::Program {
-            what: crate::keys::Mask::of_environment().hide(&what),
+        self.reader.read(&value, out).map_err(|what| Problem::Program {
+            what: Mask::of_environment().hide(&what),
             details: self.running.tail().text(),
         })?;
-        if !events.is_empty() {
-            self.clock.heard();
-        }
-        if events.iter().any(|event| matches!(event, Event::Stopped(_))) {
-            self.state = State::Said;
-        }
-        self.waiting.extend(events);
-        Ok(())
+        self.said = out.iter().any(|event| matches!(event, Event::Stopped(_)));
+        Ok(More::Yes)
+    }
+
+    fn complete(&mut self, _: &mut Vec<Event>) -> bool {
+        self.said
     }
 }
 

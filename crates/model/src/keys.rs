@@ -12,6 +12,8 @@ use agents_system::{
 };
 use secrecy::{ExposeSecret as _, SecretString, zeroize::Zeroize as _};
 
+use crate::http::mask::mask;
+
 #[cfg(feature = "keyring")]
 mod keyring;
 
@@ -203,7 +205,7 @@ pub struct Mask(Vec<SecretString>);
 
 impl Mask {
     /// Shorter texts stand everywhere by accident.
-    const SHORTEST: usize = 6;
+    const SHORTEST: usize = 8;
 
     /// Hides these.
     #[must_use]
@@ -221,13 +223,7 @@ impl Mask {
     /// The text without them.
     #[must_use]
     pub fn hide(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for secret in &self.0 {
-            if text.contains(secret.expose_secret()) {
-                text = text.replace(secret.expose_secret(), "[hidden]");
-            }
-        }
-        text
+        mask(text, &self.0)
     }
 }
 

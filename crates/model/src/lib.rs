@@ -17,30 +17,49 @@
 //! | [`open`] | from settings to providers that can be asked |
 //! | [`error`] | what went wrong, as a type, without a key in it |
 
+mod answer;
+#[cfg(feature = "endpoint")]
+pub mod endpoint;
 pub mod error;
 pub mod event;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod message;
 pub mod provider;
 pub mod request;
+pub mod retry;
+pub mod script;
 pub mod sse;
 pub mod wire;
 
 // Which provider, which model, at what price.
+#[cfg(feature = "providers")]
 pub mod acp;
+#[cfg(feature = "providers")]
 pub mod catalogue;
+#[cfg(feature = "providers")]
 mod child;
+#[cfg(feature = "providers")]
 pub mod cost;
+#[cfg(feature = "providers")]
 pub mod host;
+#[cfg(feature = "providers")]
 pub mod keys;
+#[cfg(feature = "providers")]
 pub mod open;
+#[cfg(feature = "providers")]
 pub mod select;
+#[cfg(feature = "providers")]
 pub mod settings;
 
+#[cfg(feature = "http")]
+pub use self::http::HttpProvider;
 pub use self::{
     error::{ModelError, Problem},
     event::{Event, StopReason, Turn, Usage},
     message::{Message, Part, Role, Sealed, ToolCall, ToolInput, ToolResult},
     provider::{EventStream, ModelInfo, Provider},
     request::{Deadlines, Effort, OutputSchema, Request, ToolChoice, ToolSpec},
-    wire::Wire,
+    retry::RetryPolicy,
+    wire::{Dialect, Wire},
 };

@@ -83,6 +83,6 @@ fn what_is_hidden_is_hidden_everywhere() {
     let mask = Mask::of(["sk-planted", "abc", "other-secret"].map(SecretString::from));
     assert_eq!(
         mask.hide("key sk-planted, again sk-planted; abc; other-secret"),
-        "key [hidden], again [hidden]; abc; [hidden]"
+        "key ***, again ***; abc; ***"
     );
 }

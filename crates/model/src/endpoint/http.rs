@@ -181,6 +181,11 @@ impl Connection {
         }
     }
 
+    /// Closes so that the other side sees a reset. What was written before may be lost there, as in real life.
+    pub(super) fn reset(&self) {
+        let _ = rustix::net::sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO));
+    }
+
     /// Waits until the client has gone, or the endpoint is being taken down. What it still sends is kept.
     pub(super) fn wait_for_end(&mut self) {
         while self.buffer.len() < MAX_HEAD && matches!(self.fill(), Ok(1..)) {}

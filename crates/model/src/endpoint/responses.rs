@@ -4,11 +4,13 @@ use serde_json::{Value, json};
 
 use super::{
     chat,
-    request::{
-        Delivery, Message, Part, Protocol, Request, Role, Tool, list, packed, string, text_of,
-    },
-    script::{Said, StopReason, ToolCall, Usage},
+    request::{Delivery, Message, Part, Request, Role, Tool, list, packed, string, text_of},
     wire::{Event, Turn, Wire},
+};
+use crate::{
+    event::{StopReason, Usage},
+    script::{Said, ScriptedCall as ToolCall},
+    wire::Wire as Protocol,
 };
 
 pub(super) struct Responses;
@@ -89,6 +91,18 @@ impl Wire for Responses {
                     events.push(at_place(&at, kind, "text", json!(text)));
                     events.push(at_place(&at, "response.content_part.done", "part", part(text)));
                 }
+                Said::Thinking(text) => {
+                    let at = json!({"item_id": id, "output_index": index, "summary_index": 0});
+                    let part = |text: &str| json!({"type": "summary_text", "text": text});
+                    let kind = "response.reasoning_summary_part.added";
+                    events.push(at_place(&at, kind, "part", part("")));
+                    for piece in turn.reply.pieces(text) {
+                        let kind = "response.reasoning_summary_text.delta";
+                        events.push(at_place(&at, kind, "delta", json!(piece)));
+                    }
+                    let kind = "response.reasoning_summary_part.done";
+                    events.push(at_place(&at, kind, "part", part(text)));
+                }
                 Said::Call(call) => {
                     let at = json!({"item_id": id, "output_index": index});
                     let arguments = call.arguments.to_string();
@@ -107,6 +121,7 @@ impl Wire for Responses {
         }
         let last = match turn.reply.stop_reason() {
             StopReason::MaxTokens | StopReason::Refusal => "response.incomplete",
+            StopReason::Paused | StopReason::Other(_) => "response.incomplete",
             StopReason::End | StopReason::ToolCalls => "response.completed",
         };
         events.push(json!({"type": last, "response": response(turn, Progress::Done, &items)}));
@@ -185,6 +200,15 @@ fn item(turn: &Turn<'_>, index: usize, said: &Said, progress: Progress) -> Value
                 "content": if done { json!([part]) } else { json!([]) },
             })
         }
+        Said::Thinking(text) => {
+            let part = json!({"type": "summary_text", "text": text});
+            json!({
+                "type": "reasoning",
+                "id": format!("{}_{index}", turn.id("rs")),
+                "summary": if done { json!([part]) } else { json!([]) },
+                "encrypted_content": done.then(|| turn.signature(index)),
+            })
+        }
         Said::Call(call) => {
             let mut item = json!({
                 "type": "function_call",
@@ -203,10 +227,13 @@ fn item(turn: &Turn<'_>, index: usize, said: &Said, progress: Progress) -> Value
 }
 
 fn response(turn: &Turn<'_>, progress: Progress, items: &[Value]) -> Value {
-    let (status, reason) = match (progress, turn.reply.stop_reason()) {
+    let stop = turn.reply.stop_reason();
+    let (status, reason) = match (progress, &stop) {
         (Progress::Begun, _) => ("in_progress", None),
         (_, StopReason::MaxTokens) => ("incomplete", Some("max_output_tokens")),
         (_, StopReason::Refusal) => ("incomplete", Some("content_filter")),
+        (_, StopReason::Paused) => ("incomplete", Some("paused")),
+        (_, StopReason::Other(word)) => ("incomplete", Some(word.as_str())),
         (_, StopReason::End | StopReason::ToolCalls) => ("completed", None),
     };
     let mut response = json!({
@@ -214,25 +241,25 @@ fn response(turn: &Turn<'_>, progress: Progress, items: &[Value]) -> Value {
         "object": "response",
         "created_at": 0,
         "status": status,
-        "model": turn.model,
+        "model": turn.served(),
         "error": null,
         "incomplete_details": reason.map(|reason| json!({"reason": reason})),
         "output": items,
         "usage": null,
     });
     if progress == Progress::Done {
-        response["usage"] = usage(turn.reply.usage);
+        response["usage"] = json!(turn.reply.usage.map(usage));
     }
     response
 }
 
 fn usage(usage: Usage) -> Value {
-    let input = usage.input + usage.cached;
+    let input = usage.input + usage.cache_read;
     json!({
         "input_tokens": input,
-        "input_tokens_details": {"cached_tokens": usage.cached},
+        "input_tokens_details": {"cached_tokens": usage.cache_read},
         "output_tokens": usage.output,
-        "output_tokens_details": {"reasoning_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning},
         "total_tokens": input + usage.output,
     })
 }

@@ -1,62 +1,20 @@
 //! What the model says, without a word about how it is sent.
 
-use std::{collections::VecDeque, fmt, sync::Mutex, time::Duration};
+use std::time::Duration;
 
 use serde_json::Value;
 
-use super::request::Request;
-
-type Rule = Box<dyn FnMut(&Request) -> Reply + Send>;
-
-/// Where the replies come from: a list, one turn after the other, or a rule.
-pub struct Script(Mutex<Source>);
-
-enum Source {
-    List(VecDeque<Reply>),
-    Rule(Rule),
-}
-
-impl Script {
-    /// These replies in their order, whoever asks. A request beyond the last one is answered with an
-    /// error that says so.
-    #[must_use]
-    pub fn of(replies: impl IntoIterator<Item = Reply>) -> Self {
-        Self(Mutex::new(Source::List(replies.into_iter().collect())))
-    }
-
-    /// What `rule` says to each request. A real host asks more than the script is about (a title for
-    /// the session, a summary); a rule can tell these requests apart, a list cannot.
-    #[must_use]
-    pub fn rule(rule: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
-        Self(Mutex::new(Source::Rule(Box::new(rule))))
-    }
-
-    pub(super) fn reply(&self, request: &Request) -> Reply {
-        match &mut *self.0.lock().unwrap() {
-            Source::List(replies) => replies.pop_front().unwrap_or_else(|| {
-                Reply::status(500, "the script of the test has no further turn")
-            }),
-            Source::Rule(rule) => rule(request),
-        }
-    }
-}
-
-impl fmt::Debug for Script {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0.lock().unwrap() {
-            Source::List(replies) => f.debug_tuple("Script::of").field(replies).finish(),
-            Source::Rule(_) => f.write_str("Script::rule(..)"),
-        }
-    }
-}
+use crate::event::{StopReason, Usage};
 
 /// One turn of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     /// What it says and calls, in this order.
     pub says: Vec<Said>,
-    /// What it costs.
-    pub usage: Usage,
+    /// The model that answers; by default the one that was asked for.
+    pub model: Option<String>,
+    /// What it costs; `None` to keep silent about it, as some servers do.
+    pub usage: Option<Usage>,
     /// Why it ends; by default because it calls tools, or because it has said everything.
     pub stop: Option<StopReason>,
     /// What goes wrong.
@@ -76,43 +34,21 @@ pub struct Reply {
 pub enum Said {
     /// Text.
     Text(String),
+    /// What it thinks before.
+    Thinking(String),
     /// A call of a tool.
-    Call(ToolCall),
+    Call(ScriptedCall),
 }
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolCall {
+pub struct ScriptedCall {
     /// The group that the tool was offered in, where the protocol has groups.
     pub group: Option<String>,
     /// The tool, as it was offered.
     pub name: String,
     /// An object.
     pub arguments: Value,
-}
-
-/// Tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Usage {
-    /// Of the request, without those from the cache.
-    pub input: u64,
-    /// Of the reply.
-    pub output: u64,
-    /// Of the request, from the cache.
-    pub cached: u64,
-}
-
-/// Why a turn ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopReason {
-    /// Everything is said.
-    End,
-    /// Tools are to be run.
-    ToolCalls,
-    /// The limit of tokens was reached.
-    MaxTokens,
-    /// The model will not.
-    Refusal,
 }
 
 /// What goes wrong with a turn. Counts are of streamed events; a reply that is not streamed is one.
@@ -138,13 +74,20 @@ pub enum Fault {
     GarbageAfter(usize),
     /// After so many events the provider says that it failed.
     ErrorAfter(usize, String),
+    /// After so many events the connection is reset, not closed.
+    ResetAfter(usize),
+    /// After so many events comes a line of so many bytes that does not end.
+    EndlessLineAfter(usize, u64),
+    /// The answer says that it is of this type.
+    ContentType(String),
 }
 
 impl Default for Reply {
     fn default() -> Self {
         Self {
             says: Vec::new(),
-            usage: Usage { input: 100, output: 10, cached: 0 },
+            model: None,
+            usage: Some(Usage { input: 100, output: 10, ..Usage::default() }),
             stop: None,
             fault: None,
             delay: Duration::ZERO,
@@ -195,15 +138,22 @@ impl Reply {
         self
     }
 
+    /// Also thinks this.
+    #[must_use]
+    pub fn and_thinking(mut self, text: impl Into<String>) -> Self {
+        self.says.push(Said::Thinking(text.into()));
+        self
+    }
+
     /// Also calls this tool.
     #[must_use]
     pub fn and_call(self, name: impl Into<String>, arguments: Value) -> Self {
-        self.and(ToolCall { group: None, name: name.into(), arguments })
+        self.and(ScriptedCall { group: None, name: name.into(), arguments })
     }
 
     /// Also makes this call.
     #[must_use]
-    pub fn and(mut self, call: ToolCall) -> Self {
+    pub fn and(mut self, call: ScriptedCall) -> Self {
         self.says.push(Said::Call(call));
         self
     }
@@ -211,7 +161,21 @@ impl Reply {
     /// Costs this.
     #[must_use]
     pub fn with_usage(mut self, usage: Usage) -> Self {
-        self.usage = usage;
+        self.usage = Some(usage);
+        self
+    }
+
+    /// Does not say what it costs.
+    #[must_use]
+    pub fn without_usage(mut self) -> Self {
+        self.usage = None;
+        self
+    }
+
+    /// Is said by this model, whichever was asked for.
+    #[must_use]
+    pub fn by_model(mut self, model: impl Into<String>) -> Self {
+        self.model = Some(model.into());
         self
     }
 
@@ -254,11 +218,11 @@ impl Reply {
     #[must_use]
     pub fn stop_reason(&self) -> StopReason {
         let calls = self.says.iter().any(|said| matches!(said, Said::Call(_)));
-        self.stop.unwrap_or(if calls { StopReason::ToolCalls } else { StopReason::End })
+        self.stop.clone().unwrap_or(if calls { StopReason::ToolCalls } else { StopReason::End })
     }
 
     /// The text as it is streamed.
-    pub(super) fn pieces<'a>(&self, text: &'a str) -> Vec<&'a str> {
+    pub(crate) fn pieces<'a>(&self, text: &'a str) -> Vec<&'a str> {
         let mut pieces = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
@@ -271,8 +235,8 @@ impl Reply {
     }
 }
 
-impl From<ToolCall> for Reply {
-    fn from(call: ToolCall) -> Self {
+impl From<ScriptedCall> for Reply {
+    fn from(call: ScriptedCall) -> Self {
         Self::default().and(call)
     }
 }

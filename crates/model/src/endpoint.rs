@@ -8,7 +8,7 @@
 //! real hosts.
 //!
 //! ```
-//! use agents_testkit::endpoint::{Endpoint, Reply, Script};
+//! use agents_model::endpoint::{Endpoint, Reply, Script};
 //! use serde_json::json;
 //!
 //! let endpoint = Endpoint::start(Script::of([
@@ -39,9 +39,10 @@ mod wire;
 mod tests;
 
 use std::{
+    io,
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread::JoinHandle,
@@ -52,8 +53,13 @@ use serde_json::Value;
 use self::{http::Connection, stop::Stop};
 pub use self::{
     http::Headers,
-    request::{Delivery, Message, Part, Protocol, Request, Role, Tool},
-    script::{Fault, Reply, Said, Script, StopReason, ToolCall, Usage},
+    request::{Delivery, Message, Part, Request, Role, Tool},
+    script::Script,
+};
+pub use crate::{
+    event::{StopReason, Usage},
+    script::{Fault, Reply, Said, ScriptedCall as ToolCall},
+    wire::Wire as Protocol,
 };
 
 /// More than any test opens at a time; a client that runs wild is refused.
@@ -101,7 +107,7 @@ struct Shared {
 
 impl Shared {
     fn record(&self, received: Received) {
-        let mut all = self.received.lock().unwrap();
+        let mut all = self.received.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() < MAX_RECEIVED {
             all.push(received);
         }
@@ -113,11 +119,23 @@ impl Shared {
 }
 
 impl Endpoint {
-    /// Starts it.
+    /// Starts it on a port that is free, for a test.
+    ///
+    /// # Panics
+    /// No port can be had.
     #[must_use]
+    #[expect(clippy::expect_used, reason = "a test without a port has failed; programs use `bind`")]
     pub fn start(script: Script) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = listener.local_addr().unwrap();
+        Self::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), script).expect("a port")
+    }
+
+    /// Starts it on this address; port 0 is any that is free.
+    ///
+    /// # Errors
+    /// The address cannot be had.
+    pub fn bind(address: SocketAddr, script: Script) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             script,
             model: MODEL.to_owned(),
@@ -128,7 +146,7 @@ impl Endpoint {
         });
         let state = Arc::clone(&shared);
         let listener = std::thread::spawn(move || accept(&listener, &state));
-        Self { address, shared, listener: Some(listener) }
+        Ok(Self { address, shared, listener: Some(listener) })
     }
 
     /// `http://127.0.0.1:<port>`, without a slash at the end.
@@ -152,19 +170,19 @@ impl Endpoint {
     /// Everything that arrived, the oldest first.
     #[must_use]
     pub fn received(&self) -> Vec<Received> {
-        self.shared.received.lock().unwrap().clone()
+        self.shared.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What the model was asked, the oldest first.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
-        let all = self.shared.received.lock().unwrap();
+        let all = self.shared.received.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter().filter_map(|received| received.request.clone()).collect()
     }
 
     /// Forgets what arrived so far.
     pub fn forget(&self) {
-        self.shared.received.lock().unwrap().clear();
+        self.shared.received.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 

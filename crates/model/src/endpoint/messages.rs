@@ -3,9 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{
-    request::{Delivery, Message, Part, Protocol, Request, Role, Tool, list, string, text_of},
-    script::{Said, StopReason, ToolCall},
+    request::{Delivery, Message, Part, Request, Role, Tool, list, string, text_of},
     wire::{Event, Turn, Wire},
+};
+use crate::{
+    event::StopReason,
+    script::{Said, ScriptedCall as ToolCall},
+    wire::Wire as Protocol,
 };
 
 pub(super) struct Messages;
@@ -52,11 +56,16 @@ impl Wire for Messages {
     fn whole(&self, turn: &Turn<'_>) -> Value {
         let content = turn.reply.says.iter().enumerate().map(|(index, said)| match said {
             Said::Text(text) => json!({"type": "text", "text": text}),
+            Said::Thinking(text) => {
+                json!({"type": "thinking", "thinking": text, "signature": turn.signature(index)})
+            }
             Said::Call(call) => block(turn, index, call, &call.arguments),
         });
         let mut message = envelope(turn, &content.collect::<Vec<_>>());
-        message["stop_reason"] = json!(word(turn.reply.stop_reason()));
-        message["usage"]["output_tokens"] = json!(turn.reply.usage.output);
+        message["stop_reason"] = json!(word(&turn.reply.stop_reason()));
+        if let Some(usage) = turn.reply.usage {
+            message["usage"]["output_tokens"] = json!(usage.output);
+        }
         message
     }
 
@@ -71,6 +80,15 @@ impl Wire for Messages {
                     let pieces = turn.reply.pieces(text).into_iter();
                     let deltas = pieces.map(|it| json!({"type": "text_delta", "text": it}));
                     (json!({"type": "text", "text": ""}), deltas.collect())
+                }
+                Said::Thinking(text) => {
+                    let pieces = turn.reply.pieces(text).into_iter();
+                    let thoughts =
+                        pieces.map(|it| json!({"type": "thinking_delta", "thinking": it}));
+                    let signature = turn.signature(index);
+                    let seal = json!({"type": "signature_delta", "signature": signature});
+                    let block = json!({"type": "thinking", "thinking": "", "signature": ""});
+                    (block, thoughts.chain([seal]).collect())
                 }
                 Said::Call(call) => {
                     let arguments = call.arguments.to_string();
@@ -88,11 +106,14 @@ impl Wire for Messages {
             ));
             events.push(json!({"type": "content_block_stop", "index": index}));
         }
-        events.push(json!({
+        let mut last = json!({
             "type": "message_delta",
-            "delta": {"stop_reason": word(turn.reply.stop_reason()), "stop_sequence": null},
-            "usage": {"output_tokens": turn.reply.usage.output},
-        }));
+            "delta": {"stop_reason": word(&turn.reply.stop_reason()), "stop_sequence": null},
+        });
+        if let Some(usage) = turn.reply.usage {
+            last["usage"] = json!({"output_tokens": usage.output});
+        }
+        events.push(last);
         events.push(json!({"type": "message_stop"}));
         events.iter().map(Event::typed).collect()
     }
@@ -139,28 +160,33 @@ fn block(turn: &Turn<'_>, index: usize, call: &ToolCall, input: &Value) -> Value
 }
 
 fn envelope(turn: &Turn<'_>, content: &[Value]) -> Value {
-    json!({
+    let mut envelope = json!({
         "id": turn.id("msg"),
         "type": "message",
         "role": "assistant",
-        "model": turn.model,
+        "model": turn.served(),
         "content": content,
         "stop_reason": null,
         "stop_sequence": null,
-        "usage": {
-            "input_tokens": turn.reply.usage.input,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": turn.reply.usage.cached,
+    });
+    if let Some(usage) = turn.reply.usage {
+        envelope["usage"] = json!({
+            "input_tokens": usage.input,
+            "cache_creation_input_tokens": usage.cache_write,
+            "cache_read_input_tokens": usage.cache_read,
             "output_tokens": 1,
-        },
-    })
+        });
+    }
+    envelope
 }
 
-fn word(stop: StopReason) -> &'static str {
+fn word(stop: &StopReason) -> &str {
     match stop {
         StopReason::End => "end_turn",
         StopReason::ToolCalls => "tool_use",
         StopReason::MaxTokens => "max_tokens",
         StopReason::Refusal => "refusal",
+        StopReason::Paused => "pause_turn",
+        StopReason::Other(word) => word,
     }
 }

@@ -3,12 +3,11 @@
 use serde_json::Value;
 
 use super::{
-    chat::Chat,
-    gemini::Gemini,
-    messages::Messages,
-    request::{Protocol, Request},
-    responses::Responses,
-    script::{Reply, Said, ToolCall},
+    chat::Chat, gemini::Gemini, messages::Messages, request::Request, responses::Responses,
+};
+use crate::{
+    script::{Reply, Said, ScriptedCall as ToolCall},
+    wire::Wire as Protocol,
 };
 
 /// One wire format: a request in, a reply out.
@@ -55,10 +54,28 @@ impl Turn<'_> {
         format!("call_{:04}_{index}", self.number)
     }
 
+    /// The model that says that it answered.
+    pub(super) fn served(&self) -> &str {
+        self.reply.model.as_deref().unwrap_or(self.model)
+    }
+
+    /// What proves that a thought is unchanged.
+    pub(super) fn signature(&self, index: usize) -> String {
+        format!("sealed_{:04}_{index}", self.number)
+    }
+
+    pub(super) fn thoughts(&self) -> String {
+        let thoughts = self.reply.says.iter().filter_map(|said| match said {
+            Said::Thinking(text) => Some(text.as_str()),
+            Said::Text(_) | Said::Call(_) => None,
+        });
+        thoughts.collect()
+    }
+
     pub(super) fn texts(&self) -> String {
         let texts = self.reply.says.iter().filter_map(|said| match said {
             Said::Text(text) => Some(text.as_str()),
-            Said::Call(_) => None,
+            Said::Call(_) | Said::Thinking(_) => None,
         });
         texts.collect()
     }
@@ -67,7 +84,7 @@ impl Turn<'_> {
     pub(super) fn calls(&self) -> impl Iterator<Item = (usize, &ToolCall)> {
         self.reply.says.iter().enumerate().filter_map(|(index, said)| match said {
             Said::Call(call) => Some((index, call)),
-            Said::Text(_) => None,
+            Said::Text(_) | Said::Thinking(_) => None,
         })
     }
 }

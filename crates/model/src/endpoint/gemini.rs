@@ -3,9 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{
-    request::{Delivery, Message, Part, Protocol, Request, Role, Tool, list, string, text_of},
-    script::{Said, StopReason, ToolCall, Usage},
+    request::{Delivery, Message, Part, Request, Role, Tool, list, string, text_of},
     wire::{Event, Turn, Wire},
+};
+use crate::{
+    event::{StopReason, Usage},
+    script::{Said, ScriptedCall as ToolCall},
+    wire::Wire as Protocol,
 };
 
 pub(super) struct Gemini;
@@ -43,6 +47,7 @@ impl Wire for Gemini {
     fn whole(&self, turn: &Turn<'_>) -> Value {
         let parts = turn.reply.says.iter().enumerate().map(|(index, said)| match said {
             Said::Text(text) => json!({"text": text}),
+            Said::Thinking(text) => thought(turn, index, text),
             Said::Call(call) => call_part(turn, index, call),
         });
         last(turn, &parts.collect::<Vec<_>>())
@@ -55,6 +60,17 @@ impl Wire for Gemini {
                 Said::Text(text) => {
                     let pieces = turn.reply.pieces(text).into_iter();
                     parts.extend(pieces.map(|piece| json!({"text": piece})));
+                }
+                Said::Thinking(text) => {
+                    let pieces = turn.reply.pieces(text);
+                    let end = pieces.len().saturating_sub(1);
+                    for (place, piece) in pieces.into_iter().enumerate() {
+                        parts.push(if place == end {
+                            thought(turn, index, piece)
+                        } else {
+                            json!({"text": piece, "thought": true})
+                        });
+                    }
                 }
                 // Calls are never streamed in pieces.
                 Said::Call(call) => parts.push(call_part(turn, index, call)),
@@ -124,10 +140,15 @@ fn call_part(turn: &Turn<'_>, index: usize, call: &ToolCall) -> Value {
     }})
 }
 
+/// The last piece of a thought has its signature.
+fn thought(turn: &Turn<'_>, index: usize, text: &str) -> Value {
+    json!({"text": text, "thought": true, "thoughtSignature": turn.signature(index)})
+}
+
 fn chunk(turn: &Turn<'_>, parts: &[Value]) -> Value {
     json!({
         "candidates": [{"index": 0, "content": {"role": "model", "parts": parts}}],
-        "modelVersion": turn.model,
+        "modelVersion": turn.served(),
         "responseId": turn.id("resp"),
     })
 }
@@ -138,17 +159,22 @@ fn last(turn: &Turn<'_>, parts: &[Value]) -> Value {
         StopReason::End | StopReason::ToolCalls => "STOP",
         StopReason::MaxTokens => "MAX_TOKENS",
         StopReason::Refusal => "SAFETY",
+        StopReason::Paused => "OTHER",
+        StopReason::Other(ref word) => word,
     });
-    chunk["usageMetadata"] = usage(turn.reply.usage);
+    if let Some(tokens) = turn.reply.usage {
+        chunk["usageMetadata"] = usage(tokens);
+    }
     chunk
 }
 
 fn usage(usage: Usage) -> Value {
-    let input = usage.input + usage.cached;
+    let input = usage.input + usage.cache_read;
     json!({
         "promptTokenCount": input,
-        "candidatesTokenCount": usage.output,
-        "cachedContentTokenCount": usage.cached,
+        "candidatesTokenCount": usage.output - usage.reasoning.min(usage.output),
+        "thoughtsTokenCount": usage.reasoning,
+        "cachedContentTokenCount": usage.cache_read,
         "totalTokenCount": input + usage.output,
     })
 }

@@ -7,9 +7,12 @@ use serde_json::{Value, json};
 use super::{
     Received, Shared,
     http::{Connection, Incoming},
-    request::{Delivery, Protocol, Request},
-    script::{Fault, Reply},
+    request::{Delivery, Request},
     wire::{Event, Turn, wire},
+};
+use crate::{
+    script::{Fault, Reply},
+    wire::Wire as Protocol,
 };
 
 /// What is behind a path.
@@ -137,7 +140,11 @@ fn speak(connection: &mut Connection, request: &Request, shared: &Shared) -> io:
     }
     match request.delivery {
         Delivery::Streamed => {
-            connection.begin(200, &headers("text/event-stream"))?;
+            let kind = match &reply.fault {
+                Some(Fault::ContentType(kind)) => kind,
+                _ => "text/event-stream",
+            };
+            connection.begin(200, &headers(kind))?;
             stream(connection, shared, &reply, &wire.events(&turn), |message| wire.failure(message))
         }
         Delivery::Whole => {
@@ -160,6 +167,15 @@ fn stream(
                 return Ok(After::Close);
             }
             Some(Fault::DropAfter(count)) if *count == sent => return Ok(After::Close),
+            Some(Fault::ResetAfter(count)) if *count == sent => {
+                connection.reset();
+                return Ok(After::Close);
+            }
+            Some(Fault::EndlessLineAfter(count, length)) if *count == sent => {
+                endless_line(connection, *length)?;
+                connection.wait_for_end();
+                return Ok(After::Close);
+            }
             Some(Fault::ErrorAfter(count, message)) if *count == sent => {
                 write(connection, reply, &failure(message).render())?;
                 connection.end()?;
@@ -177,6 +193,18 @@ fn stream(
     }
     connection.end()?;
     Ok(After::Continue)
+}
+
+fn endless_line(connection: &mut Connection, length: u64) -> io::Result<()> {
+    let block = [b'x'; 64 * 1024];
+    connection.chunk(b"data: \"")?;
+    let mut left = length;
+    while left > 0 {
+        let size = block.len().min(usize::try_from(left).unwrap_or(block.len()));
+        connection.chunk(&block[..size])?;
+        left -= size as u64;
+    }
+    Ok(())
 }
 
 fn write(connection: &mut Connection, reply: &Reply, text: &str) -> io::Result<()> {
@@ -201,6 +229,10 @@ fn whole(
         Some(Fault::GarbageAfter(0)) => {
             connection.whole(200, &headers("application/json"), half)?;
             Ok(After::Continue)
+        }
+        Some(Fault::ResetAfter(0)) => {
+            connection.reset();
+            Ok(After::Close)
         }
         Some(Fault::DropAfter(0) | Fault::StallAfter(0)) => {
             connection.begin(200, &headers("application/json"))?;

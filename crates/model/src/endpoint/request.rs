@@ -2,20 +2,7 @@
 
 use serde_json::Value;
 
-use super::script::ToolCall;
-
-/// The wire formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Protocol {
-    /// Anthropic's `/v1/messages`.
-    Messages,
-    /// OpenAI's `/v1/chat/completions`.
-    Chat,
-    /// OpenAI's `/v1/responses`.
-    Responses,
-    /// Google's `/v1beta/models/<model>:generateContent`.
-    Gemini,
-}
+use crate::{script::ScriptedCall as ToolCall, wire::Wire as Protocol};
 
 /// How the client wants the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -18,7 +18,8 @@ fn reply() -> Reply {
     Reply::text(TEXT).and_call("read", arguments()).and_call("list", json!({})).with_usage(Usage {
         input: 70,
         output: 8,
-        cached: 30,
+        cache_read: 30,
+        ..Usage::default()
     })
 }
 
@@ -146,7 +147,8 @@ fn a_turn_can_end_for_every_reason() {
         (StopReason::Refusal, ["refusal", "content_filter", "incomplete", "SAFETY"]),
         (StopReason::End, ["end_turn", "stop", "completed", "STOP"]),
     ] {
-        let endpoint = Endpoint::start(Script::rule(move |_| Reply::text("x").with_stop(stop)));
+        let endpoint =
+            Endpoint::start(Script::rule(move |_| Reply::text("x").with_stop(stop.clone())));
         let mut client = Client::new(&endpoint);
         let mut at = |path: &str, pointer: &str| {
             client.post(path, &json!({})).json().pointer(pointer).unwrap().clone()

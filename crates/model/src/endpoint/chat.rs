@@ -3,11 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{
-    request::{
-        Delivery, Message, Part, Protocol, Request, Role, Tool, list, packed, string, text_of,
-    },
-    script::{Said, StopReason, ToolCall, Usage},
+    request::{Delivery, Message, Part, Request, Role, Tool, list, packed, string, text_of},
     wire::{Event, Turn, Wire},
+};
+use crate::{
+    event::{StopReason, Usage},
+    script::{Said, ScriptedCall as ToolCall},
+    wire::Wire as Protocol,
 };
 
 pub(super) struct Chat;
@@ -72,14 +74,19 @@ impl Wire for Chat {
         if !calls.is_empty() {
             message["tool_calls"] = json!(calls);
         }
-        let finish = word(turn.reply.stop_reason());
+        let thoughts = turn.thoughts();
+        if !thoughts.is_empty() {
+            message["reasoning_content"] = json!(thoughts);
+        }
+        let stop = turn.reply.stop_reason();
+        let finish = word(&stop);
         json!({
             "id": turn.id("chatcmpl"),
             "object": "chat.completion",
             "created": 0,
-            "model": turn.model,
+            "model": turn.served(),
             "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-            "usage": usage(turn.reply.usage),
+            "usage": turn.reply.usage.map(usage),
         })
     }
 
@@ -92,6 +99,10 @@ impl Wire for Chat {
                 Said::Text(text) => {
                     let pieces = turn.reply.pieces(text).into_iter();
                     deltas.extend(pieces.map(|piece| json!({"content": piece})));
+                }
+                Said::Thinking(text) => {
+                    let pieces = turn.reply.pieces(text).into_iter();
+                    deltas.extend(pieces.map(|piece| json!({"reasoning_content": piece})));
                 }
                 Said::Call(call) => {
                     deltas.push(json!({"tool_calls": [{
@@ -113,11 +124,14 @@ impl Wire for Chat {
             |delta: Value| json!([{"index": 0, "delta": delta, "finish_reason": Value::Null}]);
         let mut chunks: Vec<Value> =
             deltas.into_iter().map(|delta| chunk(turn, &choice(delta))).collect();
-        let finish = word(turn.reply.stop_reason());
+        let stop = turn.reply.stop_reason();
+        let finish = word(&stop);
         chunks.push(chunk(turn, &json!([{"index": 0, "delta": {}, "finish_reason": finish}])));
-        let mut last = chunk(turn, &json!([]));
-        last["usage"] = usage(turn.reply.usage);
-        chunks.push(last);
+        if let Some(tokens) = turn.reply.usage {
+            let mut last = chunk(turn, &json!([]));
+            last["usage"] = usage(tokens);
+            chunks.push(last);
+        }
         chunks.iter().map(Event::unnamed).chain([Event::raw("[DONE]")]).collect()
     }
 
@@ -142,26 +156,29 @@ fn chunk(turn: &Turn<'_>, choices: &Value) -> Value {
         "id": turn.id("chatcmpl"),
         "object": "chat.completion.chunk",
         "created": 0,
-        "model": turn.model,
+        "model": turn.served(),
         "choices": choices,
     })
 }
 
 fn usage(usage: Usage) -> Value {
-    let input = usage.input + usage.cached;
+    let input = usage.input + usage.cache_read;
     json!({
         "prompt_tokens": input,
         "completion_tokens": usage.output,
         "total_tokens": input + usage.output,
-        "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "prompt_tokens_details": {"cached_tokens": usage.cache_read},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
     })
 }
 
-fn word(stop: StopReason) -> &'static str {
+fn word(stop: &StopReason) -> &str {
     match stop {
         StopReason::End => "stop",
         StopReason::ToolCalls => "tool_calls",
         StopReason::MaxTokens => "length",
         StopReason::Refusal => "content_filter",
+        StopReason::Paused => "pause",
+        StopReason::Other(word) => word,
     }
 }
