@@ -26,6 +26,9 @@ pub mod script;
 pub mod sse;
 pub mod wire;
 
+#[cfg(test)]
+mod schemas;
+
 #[cfg(feature = "http")]
 pub use self::http::HttpProvider;
 pub use self::{
