@@ -197,6 +197,13 @@ impl Drop for Endpoint {
     }
 }
 
+/// The streamed answer that an endpoint gives as its first: the body of it, as one text.
+#[must_use]
+pub fn stream_text(protocol: Protocol, reply: &Reply, model: &str) -> String {
+    let turn = wire::Turn { number: 0, model, reply };
+    wire::wire(protocol).events(&turn).iter().map(wire::Event::render).collect()
+}
+
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     for stream in listener.incoming() {
         if shared.stop.is_asked() {

@@ -47,6 +47,8 @@ pub mod host;
 pub mod keys;
 #[cfg(feature = "providers")]
 pub mod open;
+#[cfg(test)]
+mod schemas;
 #[cfg(feature = "providers")]
 pub mod select;
 #[cfg(feature = "providers")]

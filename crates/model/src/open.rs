@@ -73,7 +73,10 @@ impl Explain for OpenError {
 }
 
 /// Opens a provider. Its key is read now; nothing is sent and no program of it is started.
-pub fn open(settings: &ProviderSettings, ground: &Ground<'_>) -> Result<Arc<dyn Provider>, OpenError> {
+pub fn open(
+    settings: &ProviderSettings,
+    ground: &Ground<'_>,
+) -> Result<Arc<dyn Provider>, OpenError> {
     Ok(match settings.kind {
         Kind::Anthropic => over_http(settings, Wire::Messages)?,
         Kind::Openai | Kind::OpenaiCompatible => over_http(settings, Wire::Chat)?,
@@ -88,7 +91,7 @@ pub fn open(settings: &ProviderSettings, ground: &Ground<'_>) -> Result<Arc<dyn 
             permits: permits(settings),
         }),
         Kind::Host => Arc::new(host(settings, ground)?),
-        Kind::Script => crate::script::open(settings)?,
+        Kind::Script => script(settings)?,
     })
 }
 
@@ -213,7 +216,11 @@ pub fn static_models(settings: &ProviderSettings, catalogue: &Catalogue) -> Vec<
 
 /// The models of a provider as they can be chosen.
 #[must_use]
-pub fn available(settings: &ProviderSettings, ids: &[String], standing: &KeyStanding) -> Vec<Available> {
+pub fn available(
+    settings: &ProviderSettings,
+    ids: &[String],
+    standing: &KeyStanding,
+) -> Vec<Available> {
     let rank = if settings.is_reseller() { Rank::Reseller } else { Rank::Usual };
     let ids = ids.iter().map(|id| Available {
         model: ModelRef::new(&settings.name, id),
@@ -222,4 +229,9 @@ pub fn available(settings: &ProviderSettings, ids: &[String], standing: &KeyStan
         rank,
     });
     ids.collect()
+}
+
+fn script(settings: &ProviderSettings) -> Result<Arc<dyn Provider>, OpenError> {
+    let what = "scripts cannot be played yet".to_owned();
+    Err(Problem::Settings { what }.at(&settings.name).into())
 }

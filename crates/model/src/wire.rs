@@ -74,6 +74,9 @@ impl Wire {
     }
 }
 
+#[cfg(all(test, feature = "endpoint"))]
+mod tests;
+
 impl fmt::Display for Wire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())

@@ -67,7 +67,7 @@ impl Wire for Chat {
         let content = if text.is_empty() { Value::Null } else { json!(text) };
         let mut message = json!({"role": "assistant", "content": content, "refusal": null});
         let calls = turn.calls().map(|(index, call)| {
-            let function = json!({"name": call.name, "arguments": call.arguments.to_string()});
+            let function = json!({"name": call.name, "arguments": call.text()});
             json!({"id": turn.call_id(index), "type": "function", "function": function})
         });
         let calls: Vec<Value> = calls.collect();
@@ -111,7 +111,7 @@ impl Wire for Chat {
                         "type": "function",
                         "function": {"name": call.name, "arguments": ""},
                     }]}));
-                    let arguments = call.arguments.to_string();
+                    let arguments = call.text();
                     let pieces = turn.reply.pieces(&arguments).into_iter();
                     deltas.extend(pieces.map(|piece| {
                         json!({"tool_calls": [{"index": calls, "function": {"arguments": piece}}]})

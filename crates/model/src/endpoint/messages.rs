@@ -91,7 +91,7 @@ impl Wire for Messages {
                     (block, thoughts.chain([seal]).collect())
                 }
                 Said::Call(call) => {
-                    let arguments = call.arguments.to_string();
+                    let arguments = call.text();
                     let pieces = turn.reply.pieces(&arguments).into_iter();
                     let deltas =
                         pieces.map(|it| json!({"type": "input_json_delta", "partial_json": it}));

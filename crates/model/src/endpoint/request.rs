@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::{script::ScriptedCall as ToolCall, wire::Wire as Protocol};
+use crate::{
+    script::{Asked, ScriptedCall as ToolCall},
+    wire::Wire as Protocol,
+};
 
 /// How the client wants the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -98,6 +101,27 @@ impl Request {
         let tools = self.tools.iter().map(|tool| tool.description.as_str());
         let all = std::iter::once(self.system.as_str()).chain(said).chain(tools);
         all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// What a reply can depend on.
+    pub(super) fn asked(&self) -> Asked {
+        let user = self.messages.iter().rev().filter(|it| it.role == Role::User);
+        let mut texts = user.flat_map(|it| it.parts.iter().rev()).filter_map(|part| match part {
+            Part::Text(text) if !text.is_empty() => Some(text.clone()),
+            _ => None,
+        });
+        let last = self.messages.iter().rev().take_while(|it| it.role != Role::Assistant);
+        let results = last.flat_map(|it| &it.parts).filter_map(|part| match part {
+            Part::Result { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+        Asked {
+            model: self.model.clone(),
+            system: self.system.clone(),
+            text: texts.next().unwrap_or_default(),
+            results: results.collect(),
+            tools: self.tools.iter().map(Tool::full_name).collect(),
+        }
     }
 
     /// The tool of that name; with a group as `group__name`, as well.

@@ -105,7 +105,7 @@ impl Wire for Responses {
                 }
                 Said::Call(call) => {
                     let at = json!({"item_id": id, "output_index": index});
-                    let arguments = call.arguments.to_string();
+                    let arguments = call.text();
                     for piece in turn.reply.pieces(&arguments) {
                         let kind = "response.function_call_arguments.delta";
                         events.push(at_place(&at, kind, "delta", json!(piece)));
@@ -216,7 +216,7 @@ fn item(turn: &Turn<'_>, index: usize, said: &Said, progress: Progress) -> Value
                 "status": status,
                 "call_id": turn.call_id(index),
                 "name": call.name,
-                "arguments": if done { call.arguments.to_string() } else { String::new() },
+                "arguments": if done { call.text() } else { String::new() },
             });
             if let Some(group) = &call.group {
                 item["namespace"] = json!(group);

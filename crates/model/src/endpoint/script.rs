@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::request::Request;
-use crate::script::Reply;
+use crate::script::{Player, Reply, ScriptFile};
 
 type Rule = Box<dyn FnMut(&Request) -> Reply + Send>;
 
@@ -32,6 +32,18 @@ impl Script {
     #[must_use]
     pub fn rule(rule: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
         Self(Mutex::new(Source::Rule(Box::new(rule))))
+    }
+
+    /// What a file says, as the provider `script` plays it.
+    #[must_use]
+    pub fn file(file: ScriptFile) -> Self {
+        let player = Player::new(file);
+        Self::rule(move |request| {
+            player.next(&request.asked()).unwrap_or_else(|| {
+                // No status that a client would try again.
+                Reply::status(400, "the script has no reply to this")
+            })
+        })
     }
 
     pub(super) fn reply(&self, request: &Request) -> Reply {

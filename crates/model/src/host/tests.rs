@@ -32,7 +32,10 @@ fn words(call: &Call) -> String {
 
 #[test]
 fn the_command_line_confines_the_host_and_keeps_the_prompt_out_of_it() {
-    let request = Request::new("sonnet").with_system("Be brief.").with_message(Message::user("What?")).with_effort(Effort::High);
+    let request = Request::new("sonnet")
+        .with_system("Be brief.")
+        .with_message(Message::user("What?"))
+        .with_effort(Effort::High);
     let (call, text) = provider("claude", "claude", "/".into()).call(&request);
     assert_eq!(
         words(&call),
@@ -42,7 +45,10 @@ fn the_command_line_confines_the_host_and_keeps_the_prompt_out_of_it() {
     assert_eq!(text, "What?");
     let edits = HostProvider { rights: HostRights::Edit, ..provider("codex", "codex", "/".into()) };
     let (call, text) = edits.call(&Request { model: DEFAULT_MODEL.to_owned(), ..request });
-    assert_eq!(words(&call), "codex exec --json --skip-git-repo-check --ephemeral --sandbox workspace-write -");
+    assert_eq!(
+        words(&call),
+        "codex exec --json --skip-git-repo-check --ephemeral --sandbox workspace-write -"
+    );
     assert_eq!(text, "Be brief.\n\nWhat?");
 }
 
@@ -50,7 +56,8 @@ fn the_command_line_confines_the_host_and_keeps_the_prompt_out_of_it() {
 fn every_host_that_can_be_run_is_confined_to_reading() {
     let (hosts, findings) = hosts(None);
     assert_eq!(findings, []);
-    let headless: Vec<_> = hosts.iter().filter_map(|host| Some((&host.id, host.headless.as_ref()?))).collect();
+    let headless: Vec<_> =
+        hosts.iter().filter_map(|host| Some((&host.id, host.headless.as_ref()?))).collect();
     assert_eq!(headless.len(), 7);
     for (id, it) in headless {
         assert!(!it.read.args.is_empty() || !it.read.env.is_empty(), "{id}");
@@ -136,10 +143,16 @@ fn a_host_is_asked_and_answers() {
 
 #[test]
 fn a_host_that_fails_is_quoted() {
-    let stage = Stage::new("codex", "#!/bin/sh\ncat > /dev/null\necho 'no login: run codex login' >&2\nexit 7\n");
+    let stage = Stage::new(
+        "codex",
+        "#!/bin/sh\ncat > /dev/null\necho 'no login: run codex login' >&2\nexit 7\n",
+    );
     let (_, error) = stage.ask(question());
     let error = error.unwrap();
-    assert_eq!(error.to_string(), "`mine`: it did not finish its answer: it ended with exit code 7");
+    assert_eq!(
+        error.to_string(),
+        "`mine`: it did not finish its answer: it ended with exit code 7"
+    );
     use agents_system::explain::Explain as _;
     assert_eq!(error.details().unwrap(), "no login: run codex login");
 }
@@ -170,7 +183,10 @@ fn silence_and_hanging_end_by_their_deadlines_with_the_whole_group() {
         let stage = Stage::new("codex", &format!("#!/bin/sh\n{forever}\n{before}\nwait\n"));
         let (_, error) = stage.ask(question().with_deadlines(deadlines));
         let problem = error.unwrap().problem;
-        assert!(matches!(problem, Problem::Timeout { deadline, .. } if deadline == which), "{problem:?}");
+        assert!(
+            matches!(problem, Problem::Timeout { deadline, .. } if deadline == which),
+            "{problem:?}"
+        );
         assert!(stage.is_gone(), "{which:?}");
     }
 }
@@ -203,7 +219,11 @@ fn a_line_without_end_is_an_error() {
 #[test]
 fn tools_of_ours_are_refused_before_anything_is_started() {
     let stage = Stage::new("claude", "#!/bin/sh\ntouch started\n");
-    let tool = ToolSpec { name: "read".to_owned(), description: String::new(), schema: serde_json::json!({"type": "object"}) };
+    let tool = ToolSpec {
+        name: "read".to_owned(),
+        description: String::new(),
+        schema: serde_json::json!({"type": "object"}),
+    };
     let (_, error) = stage.ask(question().with_tools([tool]));
     assert!(matches!(error.unwrap().problem, Problem::Unsupported { .. }));
     assert!(!stage.scratch.path("started").exists());
@@ -213,13 +233,19 @@ fn tools_of_ours_are_refused_before_anything_is_started() {
 fn a_program_that_is_not_there_is_named() {
     let provider = provider("claude", "/no/such/claude", "/".into());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let error = runtime.block_on(provider.stream(question(), CancellationToken::new())).err().unwrap();
+    let error =
+        runtime.block_on(provider.stream(question(), CancellationToken::new())).err().unwrap();
     assert_eq!(error.to_string(), "`mine`: there is no program `/no/such/claude`");
 }
 
 #[test]
 fn a_longer_conversation_says_whose_word_it_is() {
-    let request = question().with_message(Message::assistant("Which one?")).with_message(Message::user("The second."));
+    let request = question()
+        .with_message(Message::assistant("Which one?"))
+        .with_message(Message::user("The second."));
     let (system, text) = prompt(&request);
-    assert_eq!((system.as_str(), text.as_str()), ("", "User: What is it?\n\nYou: Which one?\n\nUser: The second."));
+    assert_eq!(
+        (system.as_str(), text.as_str()),
+        ("", "User: What is it?\n\nYou: Which one?\n\nUser: The second.")
+    );
 }

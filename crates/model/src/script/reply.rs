@@ -47,8 +47,18 @@ pub struct ScriptedCall {
     pub group: Option<String>,
     /// The tool, as it was offered.
     pub name: String,
-    /// An object.
+    /// An object. A string is sent as it is, as from a model that does not write JSON.
     pub arguments: Value,
+}
+
+impl ScriptedCall {
+    /// The arguments as the model writes them.
+    pub(crate) fn text(&self) -> String {
+        match &self.arguments {
+            Value::String(text) => text.clone(),
+            arguments => arguments.to_string(),
+        }
+    }
 }
 
 /// What goes wrong with a turn. Counts are of streamed events; a reply that is not streamed is one.

@@ -29,9 +29,7 @@ const END: Event = Event::Stopped(StopReason::End);
 
 #[test]
 fn claude_tells_pieces_once_and_its_tools() {
-    let delta = |delta: Value| {
-        json!({"type": "stream_event", "event": {"type": "content_block_delta", "index": 0, "delta": delta}, "parent_tool_use_id": null})
-    };
+    let delta = |delta: Value| json!({"type": "stream_event", "event": {"type": "content_block_delta", "index": 0, "delta": delta}, "parent_tool_use_id": null});
     let assistant = |part: Value| json!({"type": "assistant", "message": {"id": "msg_0", "content": [part]}, "parent_tool_use_id": null});
     let events = read(
         HeadlessFormat::Claude,
@@ -42,7 +40,9 @@ fn claude_tells_pieces_once_and_its_tools() {
             delta(json!({"type": "text_delta", "text": "Let me "})),
             delta(json!({"type": "text_delta", "text": "look."})),
             assistant(json!({"type": "text", "text": "Let me look."})),
-            assistant(json!({"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a"}})),
+            assistant(
+                json!({"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a"}}),
+            ),
             json!({"type": "assistant", "message": {"content": [{"type": "text", "text": "of a sub-agent"}]}, "parent_tool_use_id": "t1"}),
             json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "nothing", "is_error": true}]}}),
             json!({"type": "result", "subtype": "success", "is_error": false, "stop_reason": "end_turn", "result": "Let me look.",
@@ -74,7 +74,10 @@ fn claude_without_pieces_tells_whole_messages() {
             json!({"is_error": false, "stop_reason": "max_tokens", "usage": {}}),
         ],
     );
-    assert_eq!(events.unwrap(), [started("", ""), said("Yes."), usage(0, 0, 0), Event::Stopped(StopReason::MaxTokens)]);
+    assert_eq!(
+        events.unwrap(),
+        [started("", ""), said("Yes."), usage(0, 0, 0), Event::Stopped(StopReason::MaxTokens)]
+    );
 }
 
 #[test]
@@ -152,7 +155,13 @@ fn opencode_adds_up_its_steps() {
         ],
     );
     let counted = |times: u64| {
-        Event::Usage(Usage { input: 100 * times, output: 15 * times, cache_read: 3 * times, cache_write: 0, reasoning: 5 * times })
+        Event::Usage(Usage {
+            input: 100 * times,
+            output: 15 * times,
+            cache_read: 3 * times,
+            cache_write: 0,
+            reasoning: 5 * times,
+        })
     };
     assert_eq!(
         events.unwrap(),
@@ -201,8 +210,14 @@ fn goose_tells_messages() {
     let events = read(
         HeadlessFormat::Goose,
         &[
-            message("assistant", json!({"type": "toolRequest", "id": "c", "toolCall": {"status": "success", "value": {"name": "shell", "arguments": {"command": "ls"}}}})),
-            message("user", json!({"type": "toolResponse", "id": "c", "toolResult": {"status": "success", "value": {"content": [{"type": "text", "text": "a"}], "isError": false}}})),
+            message(
+                "assistant",
+                json!({"type": "toolRequest", "id": "c", "toolCall": {"status": "success", "value": {"name": "shell", "arguments": {"command": "ls"}}}}),
+            ),
+            message(
+                "user",
+                json!({"type": "toolResponse", "id": "c", "toolResult": {"status": "success", "value": {"content": [{"type": "text", "text": "a"}], "isError": false}}}),
+            ),
             message("assistant", json!({"type": "text", "text": "Forty-"})),
             message("assistant", json!({"type": "text", "text": "two."})),
             json!({"type": "complete", "total_tokens": 220, "input_tokens": 200, "output_tokens": 20, "cache_read_input_tokens": 1}),
@@ -225,15 +240,43 @@ fn goose_tells_messages() {
 #[test]
 fn what_a_host_says_went_wrong_is_the_error() {
     for (format, line, error) in [
-        (HeadlessFormat::Claude, json!({"type": "result", "is_error": true, "result": "Invalid API key"}), "Invalid API key"),
-        (HeadlessFormat::Claude, json!({"type": "result", "is_error": true, "subtype": "error_max_turns"}), "error_max_turns"),
+        (
+            HeadlessFormat::Claude,
+            json!({"type": "result", "is_error": true, "result": "Invalid API key"}),
+            "Invalid API key",
+        ),
+        (
+            HeadlessFormat::Claude,
+            json!({"type": "result", "is_error": true, "subtype": "error_max_turns"}),
+            "error_max_turns",
+        ),
         (HeadlessFormat::Codex, json!({"type": "turn.failed", "error": {"message": "401"}}), "401"),
-        (HeadlessFormat::Gemini, json!({"type": "result", "status": "error", "error": {"message": "quota"}}), "quota"),
-        (HeadlessFormat::OpenCode, json!({"type": "error", "error": {"name": "ProviderAuthError", "data": {"message": "no"}}}), "no"),
-        (HeadlessFormat::Copilot, json!({"type": "session.error", "data": {"message": "no"}}), "no"),
-        (HeadlessFormat::Copilot, json!({"type": "result", "exitCode": 1}), "it ended its session with code 1"),
+        (
+            HeadlessFormat::Gemini,
+            json!({"type": "result", "status": "error", "error": {"message": "quota"}}),
+            "quota",
+        ),
+        (
+            HeadlessFormat::OpenCode,
+            json!({"type": "error", "error": {"name": "ProviderAuthError", "data": {"message": "no"}}}),
+            "no",
+        ),
+        (
+            HeadlessFormat::Copilot,
+            json!({"type": "session.error", "data": {"message": "no"}}),
+            "no",
+        ),
+        (
+            HeadlessFormat::Copilot,
+            json!({"type": "result", "exitCode": 1}),
+            "it ended its session with code 1",
+        ),
         (HeadlessFormat::Goose, json!({"type": "error", "error": "no provider"}), "no provider"),
-        (HeadlessFormat::Goose, json!({"type": "error"}), "it reports an error without a word about it"),
+        (
+            HeadlessFormat::Goose,
+            json!({"type": "error"}),
+            "it reports an error without a word about it",
+        ),
     ] {
         assert_eq!(read(format, &[line]).unwrap_err(), error);
     }
@@ -251,7 +294,14 @@ fn lines_of_no_meaning_and_of_the_wrong_shape_do_nothing() {
         HeadlessFormat::Copilot,
         HeadlessFormat::Goose,
     ];
-    let odd = [json!(null), json!([]), json!("text"), json!({"type": 7}), json!({"type": "news"}), json!({"type": "message", "message": 3})];
+    let odd = [
+        json!(null),
+        json!([]),
+        json!("text"),
+        json!({"type": 7}),
+        json!({"type": "news"}),
+        json!({"type": "message", "message": 3}),
+    ];
     for format in all {
         assert_eq!(read(format, &odd), Ok(vec![]), "{format:?}");
     }
