@@ -180,6 +180,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: AgentCommand,
     },
+    /// See which models there are, test them, and find out which one an agent runs on
+    Model {
+        #[command(subcommand)]
+        command: ModelCommand,
+    },
     /// See the workflow commands of your coding agents
     #[command(name = "command")]
     Workflow {
@@ -361,6 +366,44 @@ pub(crate) enum AgentCommand {
     Unpack(UnpackArgs),
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelCommand {
+    /// List providers and their models, with prices
+    List {
+        /// Only this provider
+        #[arg(long, value_name = "NAME")]
+        provider: Option<String>,
+    },
+    /// Ask a model one short question, and show what came back
+    Test {
+        /// This provider instead of the one that agents run on
+        #[arg(long, value_name = "NAME")]
+        provider: Option<String>,
+        /// This model, or the first that fits
+        #[arg(long, value_name = "PATTERN")]
+        model: Option<String>,
+    },
+    /// Say which model an agent runs on, and why
+    Explain {
+        /// The agent
+        agent: String,
+        /// As if it were started with this model
+        #[arg(long, value_name = "PATTERN")]
+        model: Option<String>,
+        #[command(flatten)]
+        named: NamedAgents,
+    },
+    /// Answer as a model on a port of this machine, with what a file says
+    Serve {
+        /// The file: TOML, YAML or JSON
+        #[arg(long, value_name = "FILE")]
+        script: Utf8PathBuf,
+        /// The port; any that is free by default
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+    },
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct NamedAgents {
     /// A definition, or a directory of them, that comes before all others
@@ -466,8 +509,8 @@ pub(crate) enum CacheCommand {
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
         "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable"
-        | "doctor" | "host" | "init" | "plugin" | "search" | "self-update" | "status" | "sync"
-        | "tour" | "uninstall" | "update" | "use" => Some(Audience::Humans),
+        | "doctor" | "host" | "init" | "model" | "plugin" | "search" | "self-update" | "status"
+        | "sync" | "tour" | "uninstall" | "update" | "use" => Some(Audience::Humans),
         _ => None,
     }
 }

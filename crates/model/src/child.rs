@@ -12,6 +12,7 @@ use agents_system::process::{self, Call, ProcessError, ending};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
     process::{Child, ChildStdin, ChildStdout},
+    task::JoinHandle,
     time::timeout,
 };
 
@@ -25,6 +26,9 @@ const MAX_OUTPUT: usize = 256 * 1024 * 1024;
 const TAIL: usize = 4 * 1024;
 /// How long a program may take to end once it has said everything.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// How long its last words may take to arrive.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Kills the whole group when it is dropped.
 #[derive(Debug)]
@@ -42,6 +46,8 @@ pub(crate) struct Running {
     child: Child,
     group: Group,
     tail: Tail,
+    /// Listens to what it says, until that ends.
+    listener: Option<JoinHandle<()>>,
 }
 
 /// What it said last, on both streams.
@@ -79,11 +85,12 @@ impl Running {
         let mut child = command.spawn().map_err(|source| not_started(call, source))?;
         let group = Group(child.id().unwrap_or_default());
         let tail = Tail::default();
-        if let Some(stderr) = child.stderr.take() {
-            tokio::spawn(listen(stderr, tail.clone()));
-        }
+        let stderr = child.stderr.take();
+        let listener = stderr.map(|stderr| tokio::spawn(listen(stderr, tail.clone())));
         match (child.stdin.take(), child.stdout.take()) {
-            (Some(stdin), Some(stdout)) => Ok((Self { child, group, tail }, stdin, stdout)),
+            (Some(stdin), Some(stdout)) => {
+                Ok((Self { child, group, tail, listener }, stdin, stdout))
+            }
             _ => {
                 Err(Problem::Program { what: "the program has no pipes".to_owned(), details: None })
             }
@@ -99,6 +106,11 @@ impl Running {
     pub(crate) async fn end(&mut self) -> Option<ExitStatus> {
         let status = timeout(GRACE, self.child.wait()).await.ok().and_then(Result::ok);
         process::kill_group(self.group.0);
+        // What it said last may still be on its way; a daemon that it left behind keeps the pipe open.
+        if let Some(listener) = &mut self.listener {
+            let _ = timeout(LAST_WORDS, listener).await;
+        }
+        self.listener = None;
         status
     }
 

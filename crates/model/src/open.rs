@@ -16,6 +16,7 @@ use crate::{
     http::HttpProvider,
     keys::{KeyError, KeySource, find_key},
     provider::Provider,
+    script::{ScriptError, ScriptFile, ScriptProvider},
     select::{Available, Credentials, ModelRef, Rank},
     settings::{Kind, Origin, ProviderSettings},
     wire::{Dialect, Wire},
@@ -44,6 +45,9 @@ pub enum OpenError {
         /// Why.
         source: KeyError,
     },
+    /// Its script is wrong.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
     /// Something else.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -53,6 +57,7 @@ impl Explain for OpenError {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Key { source, .. } => source.kind(),
+            Self::Script(error) => error.kind(),
             Self::Model(error) => error.kind(),
         }
     }
@@ -60,6 +65,7 @@ impl Explain for OpenError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Key { source, .. } => source.hint(),
+            Self::Script(error) => error.hint(),
             Self::Model(error) => error.hint(),
         }
     }
@@ -67,6 +73,7 @@ impl Explain for OpenError {
     fn details(&self) -> Option<String> {
         match self {
             Self::Key { .. } => None,
+            Self::Script(error) => error.details(),
             Self::Model(error) => error.details(),
         }
     }
@@ -232,6 +239,7 @@ pub fn available(
 }
 
 fn script(settings: &ProviderSettings) -> Result<Arc<dyn Provider>, OpenError> {
-    let what = "scripts cannot be played yet".to_owned();
-    Err(Problem::Settings { what }.at(&settings.name).into())
+    let file = settings.script.as_deref().unwrap_or(Utf8Path::new(""));
+    let file = ScriptFile::load(file)?;
+    Ok(Arc::new(ScriptProvider::new(&settings.name, file)))
 }

@@ -10,7 +10,7 @@ use agents_plugin::config::{Config, ConfigError};
 use agents_system::{
     decode::{Document, Table, Text, Value},
     dirs::Dirs,
-    finding::{Finding, Severity},
+    finding::{Finding, Severity, sounds_secret},
 };
 use camino::Utf8Path;
 
@@ -27,9 +27,6 @@ mod shown;
 pub use around::{Around, InstalledHost, NoProvider, all_providers};
 pub use ollama::ollama_url;
 pub use provider::{HostRights, Kind, Origin, ProviderSettings};
-
-/// Words in the names of keys that hold secrets.
-const SECRET_WORDS: [&str; 6] = ["key", "token", "secret", "password", "auth", "credential"];
 
 /// What `config.toml` says about models.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +52,7 @@ impl ModelSettings {
     pub fn parse(file: &Utf8Path, text: &str, dir: &Utf8Path) -> Result<Self, ConfigError> {
         let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
         let document = Document::parse(file.to_owned(), text)
-            .map_err(|finding| invalid(vec![without_values(*finding)]))?;
+            .map_err(|finding| invalid(vec![finding.without_value()]))?;
         let mut settings = {
             let root = document.root();
             let mut settings = Self::default();
@@ -67,7 +64,8 @@ impl ModelSettings {
             }
             settings
         };
-        settings.findings = document.into_findings().into_iter().map(without_values).collect();
+        settings.findings =
+            document.into_findings().into_iter().map(Finding::without_value).collect();
         if settings.findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(invalid(settings.findings));
         }
@@ -159,11 +157,7 @@ fn providers(table: &Table<'_>, dir: &Utf8Path) -> Vec<ProviderSettings> {
 
 /// A key in a file is found by whoever reads the file: backups, dotfile repositories, colleagues who help.
 fn refuse_secrets(table: &Table<'_>) {
-    let is_secret = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        let ours = ["key-env", "key-command"].contains(&name.as_str());
-        !ours && SECRET_WORDS.iter().any(|word| name.contains(word))
-    };
+    let is_secret = |name: &str| !["key-env", "key-command"].contains(&name) && sounds_secret(name);
     let refuse = |name: &Text<'_>, _: Value<'_>| {
         name.report(
             Finding::error(format!("`{name}`{}: keys do not belong into a configuration file", label(table)))
@@ -186,20 +180,6 @@ fn refuse_secrets(table: &Table<'_>) {
 
 fn label(table: &Table<'_>) -> String {
     format!(" in {}", table.label())
-}
-
-/// A finding shows the line that it is about, and what stands behind the `=` of a line about providers may be a key.
-fn without_values(mut finding: Finding) -> Finding {
-    if let Some(spot) = finding.place.as_mut().and_then(|place| place.spot.as_mut())
-        && let Some(at) = spot.text.find('=')
-    {
-        spot.text.truncate(at + 1);
-        spot.text.push_str(" …");
-        let length = u32::try_from(spot.text.len()).unwrap_or(0);
-        let end = spot.part.end.min(length);
-        spot.part = spot.part.start.min(end)..end;
-    }
-    finding
 }
 
 #[cfg(test)]

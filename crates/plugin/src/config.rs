@@ -237,8 +237,8 @@ impl Config {
 
     fn parse(dirs: &Dirs, file: &Utf8Path, text: &str) -> Result<Self, ConfigError> {
         let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
-        let document =
-            Document::parse(file.to_owned(), text).map_err(|finding| invalid(vec![*finding]))?;
+        let document = Document::parse(file.to_owned(), text)
+            .map_err(|finding| invalid(vec![shown(*finding)]))?;
         let mut config = {
             let root = document.root();
             for key in NOT_OURS.iter().chain(OF_OTHERS) {
@@ -281,6 +281,11 @@ impl Config {
         }
         Ok(config)
     }
+}
+
+/// What cannot be parsed is shown with its line, and that may hold a key that somebody wrote there.
+fn shown(finding: Finding) -> Finding {
+    if finding.is_about_secret() { finding.without_value() } else { finding }
 }
 
 fn default_registries(root: &Table<'_>, dirs: &Dirs) -> Vec<RegistrySpec> {

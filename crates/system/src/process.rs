@@ -374,8 +374,8 @@ pub fn kill_group(leader: u32) {
     let _ = leader;
 }
 
-/// Whether the user asked us to stop. Only known once a child has been started through [`Call`] or a question has
-/// been asked through [`crate::ask`].
+/// Whether the user asked us to stop. Only known after [`listen_for_interrupts`], which starting a
+/// child and asking a question do.
 #[must_use]
 pub fn interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
@@ -405,8 +405,8 @@ pub fn path_with<'a>(front: impl IntoIterator<Item = &'a Utf8Path>) -> OsString 
 
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// While a child runs or a question stands, Ctrl-C ends that and lets us clean up; a second one ends us at once.
-pub(crate) fn listen_for_interrupts() {
+/// From now on Ctrl-C only sets what [`interrupted`] tells, so that we can clean up; a second one ends us at once.
+pub fn listen_for_interrupts() {
     INTERRUPTED.get_or_init(|| {
         let flag = Arc::new(AtomicBool::new(false));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {

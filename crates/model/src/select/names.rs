@@ -25,6 +25,19 @@ pub fn level_word(effort: Effort) -> &'static str {
     LEVELS.into_iter().find(|(_, level)| *level == effort).map_or("medium", |(name, _)| name)
 }
 
+/// What requests know: the finer levels of definitions are taken for the next one.
+impl From<Effort> for crate::request::Effort {
+    fn from(effort: Effort) -> Self {
+        match effort {
+            Effort::Off => Self::None,
+            Effort::Minimal | Effort::Low => Self::Low,
+            Effort::Medium => Self::Medium,
+            Effort::High => Self::High,
+            Effort::Xhigh | Effort::Max => Self::Max,
+        }
+    }
+}
+
 /// What a model is called whoever sells it: the last part of its path, in lower case, without a route (`:nitro`) and without a
 /// date, and with hyphens between the numbers of its version.
 #[must_use]

@@ -2,12 +2,11 @@
 
 use agents_system::{
     decode::{Table, Text},
-    finding::Finding,
+    finding::{Finding, sounds_secret},
     nearest::{nearest, quoted_list},
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{SECRET_WORDS, without_values};
 use crate::keys::KeySource;
 
 /// What a provider is.
@@ -183,6 +182,15 @@ impl ProviderSettings {
         self.kind.usual_url().is_some() && self.url.as_deref() == self.kind.usual_url()
     }
 
+    /// Whether asking it stays on this machine: a server here, or a script. Programs ask whom they like.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        let host = self.url.as_deref().and_then(|url| url.split_once("://")).map(|(_, rest)| rest);
+        let here = ["127.", "localhost", "[::1]"];
+        self.kind == Kind::Script
+            || host.is_some_and(|host| here.iter().any(|name| host.starts_with(name)))
+    }
+
     /// Whether it only passes requests on to others.
     #[must_use]
     pub fn is_reseller(&self) -> bool {
@@ -296,15 +304,15 @@ fn check(table: &Table<'_>, settings: &ProviderSettings) {
 fn unknown(table: &Table<'_>) {
     for (key, _) in table.entries().filter(|(key, _)| !KEYS.contains(&key.as_str())) {
         // That has been said already.
-        if SECRET_WORDS.iter().any(|word| key.to_ascii_lowercase().contains(word)) {
+        if sounds_secret(&key) {
             continue;
         }
         let near = nearest(key.as_str(), KEYS);
         let finding = Finding::error(format!("unknown key `{key}` in {}", table.label()));
-        key.report(without_values(match near.as_slice() {
+        key.report(match near.as_slice() {
             [] => finding.hint(format!("allowed here: {}", quoted_list(&KEYS, "and"))),
             near => finding.label(format!("did you mean {}?", quoted_list(near, "or"))),
-        }));
+        });
     }
 }
 
