@@ -143,13 +143,13 @@ async fn begun<S: Source>(
         decoded: Vec::new(),
         problem: None,
     };
-    while !answer.ready.iter().any(is_content) {
-        if let Some(problem) = answer.problem.take() {
-            return Err(problem);
-        }
+    while answer.source.is_some() && !answer.ready.iter().any(is_content) {
         answer.read().await;
     }
-    Ok(answer)
+    match answer.problem.take_if(|_| !answer.ready.iter().any(is_content)) {
+        Some(problem) => Err(problem),
+        None => Ok(answer),
+    }
 }
 
 /// An answer that is being read.

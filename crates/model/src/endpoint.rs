@@ -180,6 +180,12 @@ impl Endpoint {
         all.iter().filter_map(|received| received.request.clone()).collect()
     }
 
+    /// How many connections are open.
+    #[must_use]
+    pub fn open_connections(&self) -> usize {
+        self.shared.open.load(Ordering::Relaxed)
+    }
+
     /// Forgets what arrived so far.
     pub fn forget(&self) {
         self.shared.received.lock().unwrap_or_else(PoisonError::into_inner).clear();

@@ -5,13 +5,16 @@ use secrecy::{ExposeSecret as _, SecretString};
 /// So much of a key in a row gives it away. Providers like to quote the beginning and the end.
 const RUN: usize = 8;
 
+/// What is shorter than that hides nothing, and would make holes into every text.
+const SHORTEST: usize = 3;
+
 /// The text with everything that is part of a secret replaced.
 pub(crate) fn mask<'a>(text: &str, secrets: impl IntoIterator<Item = &'a SecretString>) -> String {
     let bytes = text.as_bytes();
     let mut hidden = vec![false; bytes.len()];
     for secret in secrets {
         let secret = secret.expose_secret().as_bytes();
-        if secret.is_empty() {
+        if secret.len() < SHORTEST {
             continue;
         }
         for window in secret.windows(RUN.min(secret.len())) {
@@ -50,7 +53,7 @@ mod tests {
         assert_eq!(masked("ends with 9abcdef, as said", &[key]), "ends with 9abcdef, as said");
         assert_eq!(masked("ends with 89abcdef", &[key]), "ends with ***");
         assert_eq!(masked(&format!("{key}{key}"), &[key]), "***");
-        assert_eq!(masked("short: pw1 pw", &["pw1", ""]), "short: *** pw");
+        assert_eq!(masked("short: pw1 pw", &["pw1", "", "sh"]), "short: *** pw");
         assert_eq!(masked("ä schlüssel€ ö", &["schlüssel€"]), "ä *** ö");
     }
 }

@@ -120,3 +120,20 @@ fn conditions_go_first_and_the_others_follow_in_order() {
     let asked = [&title, &plain, &offered, &failed, &failed, &title, &plain];
     assert_eq!(asked.map(say), ["title", "one", "searching", "again", "two", "title", "-"]);
 }
+
+#[test]
+fn the_script_of_the_documentation_is_one() {
+    let page = include_str!("../../../../../docs/models.md");
+    let script = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    assert_eq!(ScriptFile::parse_toml(script).unwrap().replies.len(), 4);
+    // Every fault of the table is one.
+    let faults = page.split("| fault | what happens |").nth(1).unwrap();
+    let cells = faults.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let examples = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let mut count = 0;
+    for example in examples.filter(|it| !it.contains("status")) {
+        ScriptFile::parse_toml(&format!("[[replies]]\nfault = {example}")).unwrap();
+        count += 1;
+    }
+    assert_eq!(count, 7);
+}

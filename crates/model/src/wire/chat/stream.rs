@@ -213,8 +213,8 @@ impl ChatStream {
         let name = name.filter(|it| !it.is_empty());
         let is_new = match self.calls.open(key) {
             None => true,
-            Some((open, json)) if id.is_empty() => {
-                let _ = open;
+            // Without ids, a name after input that is complete begins another call.
+            Some((_, json)) if id.is_empty() => {
                 name.is_some() && serde_json::from_str::<IgnoredAny>(json).is_ok()
             }
             Some((open, _)) => open != id,
