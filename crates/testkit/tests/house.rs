@@ -58,6 +58,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("agents-testkit", &["agents-model"]),
     // Suites stand outside the house; they use the program as everybody does.
     ("hosts-suite", &["agents-system", "agents-testkit"]),
+    ("models-suite", &["agents-system", "agents-testkit"]),
 ];
 
 /// Past this, a file is two files.

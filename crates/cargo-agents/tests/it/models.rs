@@ -254,7 +254,7 @@ fn a_script_that_cannot_be_served_is_an_error() {
 }
 
 #[test]
-fn a_provider_that_fails_is_an_error_of_the_network() {
+fn a_key_that_is_not_accepted_is_an_error() {
     let world = World::new();
     let endpoint = Endpoint::start(Script::rule(|_| {
         Reply::text("x").with_fault(Fault::Status {
