@@ -238,7 +238,7 @@ impl Config {
     fn parse(dirs: &Dirs, file: &Utf8Path, text: &str) -> Result<Self, ConfigError> {
         let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
         let document = Document::parse(file.to_owned(), text)
-            .map_err(|finding| invalid(vec![shown(*finding)]))?;
+            .map_err(|finding| invalid(vec![shown(*finding, text)]))?;
         let mut config = {
             let root = document.root();
             for key in NOT_OURS.iter().chain(OF_OTHERS) {
@@ -284,8 +284,12 @@ impl Config {
 }
 
 /// What cannot be parsed is shown with its line, and that may hold a key that somebody wrote there.
-fn shown(finding: Finding) -> Finding {
-    if finding.is_about_secret() { finding.without_value() } else { finding }
+fn shown(finding: Finding, text: &str) -> Finding {
+    let spot = finding.place.as_ref().and_then(|place| place.spot.as_ref());
+    let line = spot.and_then(|spot| usize::try_from(spot.line).ok()).unwrap_or_default();
+    let before = text.lines().take(line).filter(|line| line.trim_start().starts_with('['));
+    let in_providers = before.last().is_some_and(|header| header.contains("providers"));
+    if in_providers || finding.is_about_secret() { finding.without_value() } else { finding }
 }
 
 fn default_registries(root: &Table<'_>, dirs: &Dirs) -> Vec<RegistrySpec> {

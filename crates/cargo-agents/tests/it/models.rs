@@ -229,7 +229,7 @@ fn serve(world: &World, args: &[&str]) -> (Child, String) {
 #[test]
 fn a_script_is_served_until_ctrl_c() {
     let world = World::new();
-    scratch::write(&world.sample.root().join("hello.toml"), "[[reply]]\ntext = \"ready\"\n");
+    scratch::write(&world.sample.root().join("hello.toml"), "[[replies]]\ntext = \"ready\"\n");
     let (mut child, said) = serve(&world, &["model", "serve", "--script", "hello.toml"]);
     let url = said
         .split_whitespace()
@@ -249,7 +249,7 @@ fn a_script_that_cannot_be_served_is_an_error() {
     let world = World::new();
     let missing = world.agents(&["model", "serve", "--script", "nowhere.toml"]);
     assert_eq!(missing.code, Some(2), "{missing:?}");
-    scratch::write(&world.sample.root().join("odd.toml"), "[[reply]]\ntexd = 1\n");
+    scratch::write(&world.sample.root().join("odd.toml"), "[[replies]]\ntexd = 1\n");
     assert_eq!(world.agents(&["model", "serve", "--script", "odd.toml"]).code, Some(2));
 }
 

@@ -37,8 +37,11 @@ impl ModelSettings {
         let preferences = &self.preferences;
         let effort = preferences.max_effort.map(level_word);
         let said = |key: &'static str| origin(table, key);
-        let mut all =
-            vec![setting("models.providers", json!(preferences.providers), said("providers"))];
+        let mut all = Vec::new();
+        if !preferences.providers.is_empty() {
+            let providers = json!(preferences.providers);
+            all.push(setting("models.providers", providers, said("providers")));
+        }
         if let Some(effort) = effort {
             all.push(setting("models.max-effort", json!(effort), said("max-effort")));
         }
