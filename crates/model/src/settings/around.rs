@@ -110,7 +110,7 @@ impl Around {
             host: Some(host.id.clone()),
             models: host.headless.models.clone(),
             ..ProviderSettings::new(
-                &host_name(&host.id),
+                host_name(&host.id),
                 Kind::Host,
                 Origin::Installed(host.program.clone()),
             )

@@ -294,7 +294,7 @@ fn check(table: &Table<'_>, settings: &ProviderSettings) {
             needs("command", "the program that speaks ACP, as `[\"gemini\", \"--acp\"]`");
         }
         Kind::Script if settings.script.is_none() => {
-            needs("script", "the file that says what is answered")
+            needs("script", "the file that says what is answered");
         }
         _ => {}
     }
