@@ -5,6 +5,7 @@ mod calls;
 mod chat;
 mod gemini;
 mod json;
+mod lenient;
 mod messages;
 mod openai;
 mod responses;
