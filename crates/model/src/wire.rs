@@ -75,7 +75,7 @@ impl Wire {
     }
 }
 
-#[cfg(all(test, feature = "endpoint"))]
+#[cfg(test)]
 mod tests;
 
 impl fmt::Display for Wire {

@@ -30,9 +30,10 @@ struct Chunk<'a> {
     #[serde(default, deserialize_with = "first")]
     choices: Option<Choice>,
     #[serde(default)]
-    usage: Option<Tokens>,
+    usage: Option<Box<Tokens>>,
+    // What is rare is boxed: what is not there is moved about all the same.
     #[serde(default)]
-    error: Option<Said>,
+    error: Option<Box<Said>>,
 }
 
 #[derive(Deserialize)]
@@ -41,7 +42,7 @@ struct Choice {
     delta: Option<Delta>,
     // Where a server answers a stream with a whole message.
     #[serde(default)]
-    message: Option<Delta>,
+    message: Option<Box<Delta>>,
     #[serde(default)]
     finish_reason: Option<String>,
 }
@@ -126,7 +127,7 @@ impl ChatStream {
         }
         let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| malformed(&error))?;
         if let Some(error) = chunk.error {
-            return Err(said::in_stream(error));
+            return Err(said::in_stream(*error));
         }
         if !self.started {
             self.started = true;
@@ -136,7 +137,7 @@ impl ChatStream {
             });
         }
         if let Some(choice) = chunk.choices {
-            if let Some(delta) = choice.delta.or(choice.message) {
+            if let Some(delta) = choice.delta.or(choice.message.map(|it| *it)) {
                 self.delta(delta, out)?;
             }
             if let Some(word) = choice.finish_reason.filter(|it| !it.is_empty()) {

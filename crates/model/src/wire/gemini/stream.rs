@@ -21,13 +21,13 @@ use crate::{
 struct Chunk<'a> {
     #[serde(default, deserialize_with = "first")]
     candidates: Option<Candidate>,
-    usage_metadata: Option<Tokens>,
+    usage_metadata: Option<Box<Tokens>>,
     #[serde(borrow, default)]
     model_version: Text<'a>,
     #[serde(borrow, default)]
     response_id: Text<'a>,
     prompt_feedback: Option<Feedback>,
-    error: Option<Said>,
+    error: Option<Box<Said>>,
 }
 
 #[derive(Deserialize)]
@@ -99,7 +99,7 @@ impl GeminiStream {
     ) -> Result<bool, Problem> {
         let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| malformed(&error))?;
         if let Some(error) = chunk.error {
-            return Err(said::in_stream(error));
+            return Err(said::in_stream(*error));
         }
         if self.id.is_none() {
             let id = self.id.insert(chunk.response_id.0.into_owned()).clone();
