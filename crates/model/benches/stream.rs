@@ -167,10 +167,10 @@ fn usual(wire: Wire, chunks: &[&[u8]]) -> usize {
         }
         match wire {
             Wire::Messages => {
-                drop(black_box(serde_json::from_str::<Messages>(&event.data).unwrap()))
+                drop(black_box(serde_json::from_str::<Messages>(&event.data).unwrap()));
             }
             Wire::Responses => {
-                drop(black_box(serde_json::from_str::<Responses>(&event.data).unwrap()))
+                drop(black_box(serde_json::from_str::<Responses>(&event.data).unwrap()));
             }
             Wire::Chat => drop(black_box(serde_json::from_str::<Chat>(&event.data).unwrap())),
             Wire::Gemini => drop(black_box(serde_json::from_str::<Gemini>(&event.data).unwrap())),

@@ -185,6 +185,7 @@ impl Problem {
     }
 
     /// The same, with each of its texts that may come from outside passed through `change`.
+    #[cfg(feature = "http")]
     #[must_use]
     pub(crate) fn map_texts(mut self, change: impl Fn(&str) -> String) -> Self {
         match &mut self {

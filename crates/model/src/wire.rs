@@ -5,6 +5,7 @@ mod calls;
 mod chat;
 mod gemini;
 mod json;
+mod lenient;
 mod messages;
 mod openai;
 mod responses;
@@ -74,7 +75,7 @@ impl Wire {
     }
 }
 
-#[cfg(all(test, feature = "endpoint"))]
+#[cfg(test)]
 mod tests;
 
 impl fmt::Display for Wire {

@@ -54,7 +54,7 @@ pub(super) fn encode(request: &Request, dialect: Dialect) -> Body {
         }
         name(&mut head, "tools");
         body.push(Bytes::from(std::mem::take(&mut head)));
-        body.push(request.tools.encoded(Wire::Chat, tools).clone());
+        body.push(request.tools.encoded(Wire::Chat, |it, out| tools(it, out)).clone());
     }
     raw(&mut head, r#","messages":["#);
     if !request.system.is_empty() {
@@ -71,7 +71,7 @@ pub(super) fn encode(request: &Request, dialect: Dialect) -> Body {
     body
 }
 
-fn tools(tools: &Vec<ToolSpec>, out: &mut Vec<u8>) {
+fn tools(tools: &[ToolSpec], out: &mut Vec<u8>) {
     let tools = tools.iter().map(|tool| {
         let function = json!({
             "name": tool.name,

@@ -33,7 +33,7 @@ pub(super) fn encode(request: &Request) -> Body {
         field(&mut head, "toolConfig", &json!({"functionCallingConfig": config}));
         name(&mut head, "tools");
         body.push(Bytes::from(std::mem::take(&mut head)));
-        body.push(request.tools.encoded(Wire::Gemini, tools).clone());
+        body.push(request.tools.encoded(Wire::Gemini, |it, out| tools(it, out)).clone());
     }
     name(&mut head, "contents");
     raw(&mut head, "[");
@@ -92,7 +92,7 @@ fn thinking(model: &str, effort: Effort) -> Option<Value> {
     Some(json!({"thinkingBudget": tokens, "includeThoughts": tokens > 0}))
 }
 
-fn tools(tools: &Vec<ToolSpec>, out: &mut Vec<u8>) {
+fn tools(tools: &[ToolSpec], out: &mut Vec<u8>) {
     let tools = tools.iter().map(|tool| {
         json!({
             "name": tool.name,

@@ -96,7 +96,7 @@ pub(super) fn encode(request: &Request) -> Body {
         field(&mut head, "tool_choice", &choice);
         name(&mut head, "tools");
         body.push(Bytes::from(std::mem::take(&mut head)));
-        body.push(request.tools.encoded(Wire::Messages, tools).clone());
+        body.push(request.tools.encoded(Wire::Messages, |it, out| tools(it, out)).clone());
     }
     raw(&mut head, r#","messages":["#);
     body.push(Bytes::from(head));
@@ -169,7 +169,7 @@ fn output_config(request: &Request) -> Value {
     config
 }
 
-fn tools(tools: &Vec<ToolSpec>, out: &mut Vec<u8>) {
+fn tools(tools: &[ToolSpec], out: &mut Vec<u8>) {
     let tools = tools.iter().map(|tool| {
         json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema})
     });

@@ -56,7 +56,7 @@ pub(super) fn encode(request: &Request, dialect: Dialect) -> Body {
         field(&mut head, "tool_choice", &choice);
         name(&mut head, "tools");
         body.push(Bytes::from(std::mem::take(&mut head)));
-        body.push(request.tools.encoded(Wire::Responses, tools).clone());
+        body.push(request.tools.encoded(Wire::Responses, |it, out| tools(it, out)).clone());
     }
     raw(&mut head, r#","input":["#);
     body.push(Bytes::from(head));
@@ -66,7 +66,7 @@ pub(super) fn encode(request: &Request, dialect: Dialect) -> Body {
     body
 }
 
-fn tools(tools: &Vec<ToolSpec>, out: &mut Vec<u8>) {
+fn tools(tools: &[ToolSpec], out: &mut Vec<u8>) {
     let tools = tools.iter().map(|tool| {
         json!({
             "type": "function",

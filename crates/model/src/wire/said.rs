@@ -31,6 +31,7 @@ impl<'de> Deserialize<'de> for Said {
 
 impl Said {
     /// The body of an answer that is an error, whatever it looks like.
+    #[cfg(any(feature = "http", test))]
     pub(crate) fn body(bytes: &[u8]) -> Self {
         match serde_json::from_slice::<Value>(bytes) {
             Ok(value) => Self::of(&value),

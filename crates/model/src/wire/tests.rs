@@ -1,5 +1,7 @@
 //! What the endpoint encodes, we decode, in whatever pieces it comes.
 
+#![cfg(feature = "endpoint")]
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

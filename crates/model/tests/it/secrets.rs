@@ -70,7 +70,7 @@ fn addresses_and_headers_may_hold_secrets_too() {
     let error = run(ask(&provider, request())).error.unwrap();
     let all = format!("{} {provider:?}", everything(&error));
     assert!(!all.contains("pass-"), "{all}");
-    for url in [format!("ftp://{secret}"), format!("{secret}"), format!("http://[{secret}")] {
+    for url in [format!("ftp://{secret}"), secret.to_owned(), format!("http://[{secret}")] {
         let error = HttpProvider::new("test", Wire::Chat, &url).unwrap_err();
         assert!(!everything(&error).contains(secret));
     }

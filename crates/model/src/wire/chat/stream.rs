@@ -15,23 +15,25 @@ use crate::{
     wire::{
         Wire,
         calls::Calls,
+        lenient::{Text, first},
         said::{self, Said},
         stream::malformed,
     },
 };
 
 #[derive(Deserialize)]
-struct Chunk {
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    model: Option<String>,
+struct Chunk<'a> {
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    model: Text<'a>,
     #[serde(default, deserialize_with = "first")]
     choices: Option<Choice>,
     #[serde(default)]
-    usage: Option<Tokens>,
+    usage: Option<Box<Tokens>>,
+    // What is rare is boxed: what is not there is moved about all the same.
     #[serde(default)]
-    error: Option<Said>,
+    error: Option<Box<Said>>,
 }
 
 #[derive(Deserialize)]
@@ -40,7 +42,7 @@ struct Choice {
     delta: Option<Delta>,
     // Where a server answers a stream with a whole message.
     #[serde(default)]
-    message: Option<Delta>,
+    message: Option<Box<Delta>>,
     #[serde(default)]
     finish_reason: Option<String>,
 }
@@ -123,19 +125,19 @@ impl ChatStream {
             self.end(out);
             return Ok(true);
         }
-        let chunk: Chunk = serde_json::from_str(data).map_err(|error| malformed(&error))?;
+        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| malformed(&error))?;
         if let Some(error) = chunk.error {
-            return Err(said::in_stream(error));
+            return Err(said::in_stream(*error));
         }
         if !self.started {
             self.started = true;
             out.push(Event::Started {
-                id: chunk.id.unwrap_or_default(),
-                model: chunk.model.unwrap_or_default(),
+                id: chunk.id.0.into_owned(),
+                model: chunk.model.0.into_owned(),
             });
         }
         if let Some(choice) = chunk.choices {
-            if let Some(delta) = choice.delta.or(choice.message) {
+            if let Some(delta) = choice.delta.or(choice.message.map(|it| *it)) {
                 self.delta(delta, out)?;
             }
             if let Some(word) = choice.finish_reason.filter(|it| !it.is_empty()) {
@@ -254,29 +256,6 @@ fn stop(word: String) -> StopReason {
         "content_filter" => StopReason::Refusal,
         _ => StopReason::Other(word),
     }
-}
-
-/// The first of a list; only one answer was asked for.
-fn first<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Choice>, D::Error> {
-    struct First;
-    impl<'de> Visitor<'de> for First {
-        type Value = Option<Choice>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list of choices")
-        }
-
-        fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-            let first = items.next_element()?;
-            while items.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(first)
-        }
-    }
-    deserializer.deserialize_any(First)
 }
 
 /// Arguments are JSON in a string; some servers send the JSON itself.

@@ -19,7 +19,7 @@ fn decode(chunks: &[Value]) -> (Turn, Vec<Event>) {
     (events.iter().cloned().collect(), events)
 }
 
-fn delta(delta: Value) -> Value {
+fn delta(delta: &Value) -> Value {
     json!({"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta}]})
 }
 
@@ -37,8 +37,8 @@ fn ollama_sends_calls_whole_and_all_with_the_same_index() {
     let one = json!({"index": 0, "id": "call_a", "type": "function", "function": {"name": "read", "arguments": "{\"a\":1}"}});
     let two = json!({"index": 0, "id": "call_b", "type": "function", "function": {"name": "list", "arguments": "{}"}});
     let (turn, _) = decode(&[
-        delta(json!({"role": "assistant", "content": "", "tool_calls": [one]})),
-        delta(json!({"tool_calls": [two]})),
+        delta(&json!({"role": "assistant", "content": "", "tool_calls": [one]})),
+        delta(&json!({"tool_calls": [two]})),
         json!({"id": "x", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
     ]);
     assert_eq!(calls(&turn), [call("call_a", "read", "{\"a\":1}"), call("call_b", "list", "{}")]);
@@ -51,8 +51,10 @@ fn calls_without_id_index_or_packed_arguments() {
     let one = json!({"function": {"name": "read", "arguments": {"a": [1]}}});
     let two = json!({"function": {"name": "read", "arguments": {"a": [2]}}});
     let three = json!({"function": {"name": "list", "arguments": null}});
-    let (turn, _) =
-        decode(&[delta(json!({"tool_calls": [one]})), delta(json!({"tool_calls": [two, three]}))]);
+    let (turn, _) = decode(&[
+        delta(&json!({"tool_calls": [one]})),
+        delta(&json!({"tool_calls": [two, three]})),
+    ]);
     assert_eq!(
         calls(&turn),
         [
@@ -67,7 +69,7 @@ fn calls_without_id_index_or_packed_arguments() {
 fn a_name_that_is_repeated_with_every_piece_is_one_call() {
     let piece = |arguments: &str| {
         let function = json!({"name": "read", "arguments": arguments});
-        delta(json!({"tool_calls": [{"index": 0, "id": "c", "function": function}]}))
+        delta(&json!({"tool_calls": [{"index": 0, "id": "c", "function": function}]}))
     };
     let (turn, _) = decode(&[piece("{\"a\""), piece(":1"), piece("}")]);
     assert_eq!(calls(&turn), [call("c", "read", "{\"a\":1}")]);
@@ -75,7 +77,7 @@ fn a_name_that_is_repeated_with_every_piece_is_one_call() {
 
 #[test]
 fn input_that_is_not_json_is_kept_as_it_is() {
-    let (turn, _) = decode(&[delta(json!({"tool_calls": [
+    let (turn, _) = decode(&[delta(&json!({"tool_calls": [
         {"index": 0, "id": "c", "function": {"name": "read", "arguments": "{\"a\": "}},
     ]}))]);
     let call = turn.message.tool_calls().next().unwrap();
@@ -94,9 +96,9 @@ fn thoughts_by_every_name() {
         ),
     ] {
         let (turn, events) = decode(&[
-            delta(thought.clone()),
-            delta(json!({"content": "so", "reasoning_content": null})),
-            delta(json!({"content": [{"type": "text", "text": "!"}]})),
+            delta(&thought),
+            delta(&json!({"content": "so", "reasoning_content": null})),
+            delta(&json!({"content": [{"type": "text", "text": "!"}]})),
         ]);
         assert_eq!(turn.message.text(), "so!", "{thought}");
         let thoughts: Vec<&Event> =
@@ -155,7 +157,7 @@ fn errors_in_the_stream_are_errors() {
 fn a_stream_without_a_mark_at_its_end_is_complete_when_there_was_a_reason() {
     let mut state = ChatStream::default();
     let mut events = Vec::new();
-    state.event(&delta(json!({"content": "x"})).to_string(), &mut events).unwrap();
+    state.event(&delta(&json!({"content": "x"})).to_string(), &mut events).unwrap();
     assert!(!state.finish(&mut events));
     let last = json!({"choices": [{"delta": {}, "finish_reason": "length"}]});
     state.event(&last.to_string(), &mut events).unwrap();

@@ -10,6 +10,7 @@ use crate::{
     wire::{
         Wire,
         calls::Calls,
+        lenient::{Text, first},
         said::{self, Said},
         stream::malformed,
     },
@@ -17,14 +18,16 @@ use crate::{
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Chunk {
-    #[serde(default)]
-    candidates: Vec<Candidate>,
-    usage_metadata: Option<Tokens>,
-    model_version: Option<String>,
-    response_id: Option<String>,
+struct Chunk<'a> {
+    #[serde(default, deserialize_with = "first")]
+    candidates: Option<Candidate>,
+    usage_metadata: Option<Box<Tokens>>,
+    #[serde(borrow, default)]
+    model_version: Text<'a>,
+    #[serde(borrow, default)]
+    response_id: Text<'a>,
     prompt_feedback: Option<Feedback>,
-    error: Option<Said>,
+    error: Option<Box<Said>>,
 }
 
 #[derive(Deserialize)]
@@ -94,18 +97,18 @@ impl GeminiStream {
         data: &str,
         out: &mut Vec<Event>,
     ) -> Result<bool, Problem> {
-        let chunk: Chunk = serde_json::from_str(data).map_err(|error| malformed(&error))?;
+        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| malformed(&error))?;
         if let Some(error) = chunk.error {
-            return Err(said::in_stream(error));
+            return Err(said::in_stream(*error));
         }
         if self.id.is_none() {
-            let id = self.id.insert(chunk.response_id.unwrap_or_default()).clone();
-            out.push(Event::Started { id, model: chunk.model_version.unwrap_or_default() });
+            let id = self.id.insert(chunk.response_id.0.into_owned()).clone();
+            out.push(Event::Started { id, model: chunk.model_version.0.into_owned() });
         }
         if let Some(reason) = chunk.prompt_feedback.and_then(|it| it.block_reason) {
             return Err(Problem::Refused { said: said::bounded(&reason) });
         }
-        if let Some(candidate) = chunk.candidates.into_iter().next() {
+        if let Some(candidate) = chunk.candidates {
             for part in candidate.content.map(|it| it.parts).unwrap_or_default() {
                 self.part(part, out)?;
             }

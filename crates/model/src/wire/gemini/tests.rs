@@ -14,7 +14,7 @@ fn feed(chunks: &[Value]) -> Result<Turn, Problem> {
     Ok(events.into_iter().collect())
 }
 
-fn chunk(parts: Value) -> Value {
+fn chunk(parts: &Value) -> Value {
     json!({"responseId": "r", "modelVersion": "gemini-x", "candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]})
 }
 
@@ -23,7 +23,7 @@ fn signatures_go_back_where_they_came_from() {
     let call =
         json!({"functionCall": {"name": "read", "args": {"a": 1}}, "thoughtSignature": "s1"});
     let text = json!({"text": "so", "thoughtSignature": "s2"});
-    let turn = feed(&[chunk(json!([{"text": "hm", "thought": true}, call, text]))]).unwrap();
+    let turn = feed(&[chunk(&json!([{"text": "hm", "thought": true}, call, text]))]).unwrap();
     assert_eq!((&*turn.model, turn.stop.clone()), ("gemini-x", Some(StopReason::ToolCalls)));
     let sent: Vec<Value> = turn.message.parts.iter().filter_map(part).collect();
     assert_eq!(
@@ -42,7 +42,7 @@ fn a_question_that_is_blocked_is_refused() {
     assert!(
         matches!(feed(&[blocked]), Err(Problem::Refused { said }) if said == "PROHIBITED_CONTENT")
     );
-    let mut stopped = chunk(json!([]));
+    let mut stopped = chunk(&json!([]));
     stopped["candidates"][0]["finishReason"] = json!("SAFETY");
     assert_eq!(feed(&[stopped]).unwrap().stop, Some(StopReason::Refusal));
 }
