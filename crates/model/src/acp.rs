@@ -52,6 +52,8 @@ pub struct AcpProvider {
     pub command: Vec<String>,
     /// What it may do by itself.
     pub rights: HostRights,
+    /// What it finds in its environment besides: agents do not always ask before they act, and some can be told not to.
+    pub env: Vec<(String, String)>,
     /// Where it works.
     pub cwd: Utf8PathBuf,
     /// The models that it is known to have.
@@ -96,6 +98,7 @@ impl AcpProvider {
         let mut words = self.command.iter();
         let program = words.next().cloned().unwrap_or_default();
         let call = Call::new(program).args(words).cwd(&self.cwd);
+        let call = self.env.iter().fold(call, |call, (name, value)| call.env(name, value));
         let (running, stdin, stdout) = Running::start(&call)?;
         let (system, text) = prompt(request);
         let text = if system.is_empty() { text } else { format!("{system}\n\n{text}") };

@@ -18,7 +18,7 @@ use crate::{
     provider::Provider,
     script::{ScriptError, ScriptFile, ScriptProvider},
     select::{Available, Credentials, ModelRef, Rank},
-    settings::{Kind, Origin, ProviderSettings},
+    settings::{HostRights, Kind, Origin, ProviderSettings},
     wire::{Dialect, Wire},
 };
 
@@ -93,6 +93,7 @@ pub fn open(
             name: settings.name.clone(),
             command: settings.command.clone(),
             rights: settings.rights,
+            env: acp_env(settings, ground),
             cwd: ground.cwd.to_owned(),
             models: static_models(settings, &Catalogue::default()),
             permits: permits(settings),
@@ -154,6 +155,21 @@ fn host(settings: &ProviderSettings, ground: &Ground<'_>) -> Result<HostProvider
         cwd: ground.cwd.to_owned(),
         permits: permits(settings),
     })
+}
+
+/// What confines an ACP agent that is a host which we know, by its `host` or by the name of its program.
+fn acp_env(settings: &ProviderSettings, ground: &Ground<'_>) -> Vec<(String, String)> {
+    let program = settings.command.first().map(|it| Utf8Path::new(it.as_str()));
+    let program = program.and_then(Utf8Path::file_name).unwrap_or_default();
+    let host = ground.hosts.iter().find(|host| match &settings.host {
+        Some(id) => host.id.as_str() == id,
+        None => host.detect.programs.iter().any(|it| it == program),
+    });
+    let Some(headless) = host.and_then(|host| host.headless.as_ref()) else { return Vec::new() };
+    match settings.rights {
+        HostRights::Read => headless.read.env.clone(),
+        HostRights::Edit => headless.edit.env.clone(),
+    }
 }
 
 fn permits(settings: &ProviderSettings) -> Arc<Semaphore> {

@@ -20,6 +20,8 @@ use crate::{
 
 /// What the scripted model says at last.
 const ANSWER: &str = "quartz-lantern ready";
+/// What it says before it wants the command run.
+const BEFORE: &str = "Let me look.";
 /// The file that a command makes which must not run.
 const FORBIDDEN: &str = "forbidden.txt";
 
@@ -64,7 +66,7 @@ fn check_program(
             .filter(|message| format!("{:?}", message.role) == "Assistant")
             .count();
         if offered && spoken == 0 {
-            Reply::text("Let me look.").and_call(client.shell, input.clone())
+            Reply::text(BEFORE).and_call(client.shell, input.clone())
         } else {
             Reply::text(ANSWER)
         }
@@ -88,7 +90,9 @@ fn check_program(
     let environment = environment(&endpoint.url(), endpoint.model());
     let asked = ask(&scratch, program, prefix, &provider, &environment)?;
     let mut row = Row::new(subject.name, subject.kind(), prefix.version(client.package)?);
-    let answered = asked.text("/answer").is_some_and(|it| it.contains(ANSWER));
+    // Some end their turn when they are refused something.
+    let answered =
+        asked.text("/answer").is_some_and(|it| it.contains(ANSWER) || it.contains(BEFORE));
     row.set(Column::Answers, Verdict::from(answered, || asked.said.clone()));
     row.set(Column::Usage, asked.usage());
     row.set(

@@ -41,6 +41,7 @@ fn stage(prompt: &str) -> (Scratch, AcpProvider) {
         name: "mine".to_owned(),
         command: vec![program.into_string()],
         rights: HostRights::Read,
+        env: Vec::new(),
         cwd: scratch.path("."),
         models: Vec::new(),
         permits: Arc::new(Semaphore::new(1)),
