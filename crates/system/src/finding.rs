@@ -151,7 +151,8 @@ impl Finding {
         {
             spot.text.truncate(at + 1);
             spot.text.push_str(" …");
-            let end = spot.part.end.min(u32::try_from(spot.text.len()).unwrap_or(0));
+            // Not into the middle of the last character.
+            let end = spot.part.end.min(u32::try_from(at + 1).unwrap_or(0));
             spot.part = spot.part.start.min(end)..end;
         }
         self
@@ -208,6 +209,17 @@ mod tests {
         assert_eq!(place.to_string(), format!("f:2:{}", MAX_LINE + 1));
         let spot = place.spot.unwrap();
         assert_eq!((spot.text.as_str(), spot.part), ("", 0..0));
+    }
+
+    #[test]
+    fn without_its_value_a_line_shows_its_name_and_the_part_stays_inside() {
+        let text = "key = \"sk-1\"\n";
+        for span in [0..3, 6..12, 4..5, 12..12] {
+            let finding = Finding::error("x").at(Place::span("f", text, span)).without_value();
+            let spot = finding.place.unwrap().spot.unwrap();
+            assert_eq!(spot.text, "key = …");
+            assert!(spot.text.get(spot.part.start as usize..spot.part.end as usize).is_some());
+        }
     }
 
     #[test]
