@@ -124,8 +124,9 @@ fn conditions_go_first_and_the_others_follow_in_order() {
 #[test]
 fn the_script_of_the_documentation_is_one() {
     let page = include_str!("../../../../../docs/models.md");
-    let blocks = page.split("```toml\n").skip(1).map(|block| block.split("```").next().unwrap());
-    let script = blocks.into_iter().find(|block| block.contains("[[replies]]")).unwrap();
+    let mut blocks =
+        page.split("```toml\n").skip(1).map(|block| block.split("```").next().unwrap());
+    let script = blocks.find(|block| block.contains("[[replies]]")).unwrap();
     assert_eq!(ScriptFile::parse_toml(script).unwrap().replies.len(), 4);
     // Every fault of the table is one.
     let faults = page.split("| fault | what happens |").nth(1).unwrap();
