@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod agent;
+mod model;
 
 use std::ffi::OsString;
 
@@ -186,6 +187,11 @@ pub(crate) enum Command {
     Agent {
         #[command(subcommand)]
         command: AgentCommand,
+    },
+    /// See which models there are, test them, and find out which one an agent runs on
+    Model {
+        #[command(subcommand)]
+        command: ModelCommand,
     },
     /// See the workflow commands of your coding agents
     #[command(name = "command")]
@@ -414,8 +420,8 @@ pub(crate) enum CacheCommand {
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
         "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable"
-        | "doctor" | "host" | "init" | "plugin" | "search" | "self-update" | "status" | "sync"
-        | "tour" | "uninstall" | "update" | "use" => Some(Audience::Humans),
+        | "doctor" | "host" | "init" | "model" | "plugin" | "search" | "self-update" | "status"
+        | "sync" | "tour" | "uninstall" | "update" | "use" => Some(Audience::Humans),
         _ => None,
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod hook;
 pub(crate) mod host;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod model;
 pub(crate) mod plugin;
 pub(crate) mod sandboxed;
 pub(crate) mod search;

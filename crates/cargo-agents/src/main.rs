@@ -151,6 +151,7 @@ fn obey(
         Some(Command::Plugin { command }) => commands::plugin::run(settings, output, command),
         Some(Command::Hook { command }) => commands::hook::run(settings, output, command),
         Some(Command::Agent { command }) => commands::agent::run(settings, output, &command),
+        Some(Command::Model { command }) => commands::model::run(settings, output, &command),
         Some(Command::Workflow { command }) => commands::workflow::run(settings, output, &command),
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),
         Some(Command::Tour { keep }) => commands::tour::run(settings, output, keep),

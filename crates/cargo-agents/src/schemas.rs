@@ -24,6 +24,10 @@ use crate::{
         host::HostDocument,
         init::InitDocument,
         list::ListDocument,
+        model::{
+            explain::ModelExplainDocument, list::ModelListDocument, serve::ModelServeDocument,
+            test::ModelTestDocument,
+        },
         search::SearchDocument,
         self_update::SelfUpdateDocument,
         show::ShowDocument,
@@ -79,6 +83,10 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<AgentChangeDocument>("agent-change");
     check::<CommandListDocument>("command-list");
     check::<CommandShowDocument>("command-show");
+    check::<ModelListDocument>("model-list");
+    check::<ModelTestDocument>("model-test");
+    check::<ModelExplainDocument>("model-explain");
+    check::<ModelServeDocument>("model-serve");
     check::<UpdateDocument>("update");
     check::<AuditDocument>("audit");
     check::<FailureDocument>("error");

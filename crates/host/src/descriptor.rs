@@ -9,8 +9,9 @@ use semver::Version;
 use crate::{
     event::Event,
     host::{
-        AgentFormat, Agents, Confidence, Detect, FileFormat, ForeignReads, HookShape, Hooks, Host,
-        Instructions, Mcp, Reads, Skills, Surface, Timeout, Transport, Trust, TrustKind,
+        AgentFormat, Agents, Confidence, Detect, FileFormat, ForeignReads, Headless,
+        HeadlessFormat, HookShape, Hooks, Host, Instructions, Mcp, Reads, Rights, Skills, Surface,
+        Timeout, Transport, Trust, TrustKind,
     },
     id::HostId,
     layered::Layered,
@@ -36,6 +37,14 @@ const HOOK_SHAPES: &[(&str, HookShape)] = &[
     ("cursor", HookShape::Cursor),
     ("kiro", HookShape::Kiro),
     ("opencode", HookShape::OpenCode),
+];
+const HEADLESS_FORMATS: &[(&str, HeadlessFormat)] = &[
+    ("claude", HeadlessFormat::Claude),
+    ("codex", HeadlessFormat::Codex),
+    ("gemini", HeadlessFormat::Gemini),
+    ("opencode", HeadlessFormat::OpenCode),
+    ("copilot", HeadlessFormat::Copilot),
+    ("goose", HeadlessFormat::Goose),
 ];
 const TRUST_KINDS: &[(&str, TrustKind)] =
     &[("folder", TrustKind::Folder), ("definition", TrustKind::Definition)];
@@ -68,6 +77,7 @@ pub(crate) fn decode<'d>(base: Table<'d>, over: Option<Table<'d>>) -> Option<Hos
     let mcp = root.table("mcp").and_then(|table| surface(table, decode_mcp));
     let instructions = root.table("instructions").and_then(|table| decode_instructions(&table));
     let reads = root.optional_table("reads").map(|table| decode_reads(&table)).unwrap_or_default();
+    let headless = root.optional_table("headless").and_then(|table| decode_headless(&table));
     let plugins = root.string("plugins");
     let notes = root.strings("notes");
     root.finish();
@@ -84,6 +94,7 @@ pub(crate) fn decode<'d>(base: Table<'d>, over: Option<Table<'d>>) -> Option<Hos
         mcp: mcp?,
         instructions: instructions?,
         reads,
+        headless,
         plugins,
         notes,
     })
@@ -205,6 +216,31 @@ fn decode_instructions(table: &Layered<'_>) -> Option<Instructions> {
     let user = user_path(table, "user");
     table.finish();
     Some(Instructions { project: project?, also_project, user })
+}
+
+fn decode_headless(table: &Layered<'_>) -> Option<Headless> {
+    let format = table.required("format", |it| it.choice("format", HEADLESS_FORMATS));
+    let env = |key| {
+        table.list(key, |text| {
+            let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+            let pair = pair.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            pair.ok_or("a variable is written as `NAME=value`")
+        })
+    };
+    let headless = Headless {
+        args: table.strings("args"),
+        last: table.strings("last"),
+        model: table.string("model"),
+        models: table.strings("models"),
+        system: table.string("system"),
+        effort: table.string("effort"),
+        read: Rights { args: table.strings("read"), env: env("read-env") },
+        edit: Rights { args: table.strings("edit"), env: env("edit-env") },
+        unset: table.strings("unset"),
+        format: format?,
+    };
+    table.finish();
+    Some(headless)
 }
 
 fn decode_reads(table: &Layered<'_>) -> Reads {

@@ -41,6 +41,8 @@ pub struct Host {
     pub instructions: Instructions,
     /// What it reads of the files that other hosts own.
     pub reads: Reads,
+    /// How it is run without a terminal, to answer as a model.
+    pub headless: Option<Headless>,
     /// How its own plugin packages relate to what we do.
     pub plugins: Option<String>,
     /// What `doctor` should know.
@@ -417,6 +419,58 @@ impl std::fmt::Display for Transport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.word())
     }
+}
+
+/// How a host is run without a terminal: it reads a prompt and prints events, one per line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Headless {
+    /// What its events look like.
+    pub format: HeadlessFormat,
+    /// What stands first on its command line.
+    pub args: Vec<String>,
+    /// What stands last; the prompt comes on standard input.
+    pub last: Vec<String>,
+    /// The flag that names the model.
+    pub model: Option<String>,
+    /// The models that it knows by short names; `default` is what it takes if none is named.
+    pub models: Vec<String>,
+    /// The flag in front of instructions; without one they stand in front of the prompt.
+    pub system: Option<String>,
+    /// The flag in front of the level of effort.
+    pub effort: Option<String>,
+    /// With which it may only read.
+    pub read: Rights,
+    /// With which it may change files of the workspace.
+    pub edit: Rights,
+    /// Variables that it must not find.
+    pub unset: Vec<String>,
+}
+
+/// What is added to a command line so that a host may do so much and no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Rights {
+    /// Arguments.
+    pub args: Vec<String>,
+    /// Variables and their values.
+    pub env: Vec<(String, String)>,
+}
+
+/// What the events of a host look like that is run without a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HeadlessFormat {
+    /// Claude Code's `stream-json`, which others speak too.
+    Claude,
+    /// Codex's `exec --json`.
+    Codex,
+    /// Gemini CLI's `stream-json`.
+    Gemini,
+    /// OpenCode's `run --format json`.
+    OpenCode,
+    /// Copilot CLI's `--output-format json`.
+    Copilot,
+    /// Goose's `stream-json`.
+    Goose,
 }
 
 /// The files with instructions for every session.

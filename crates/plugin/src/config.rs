@@ -35,6 +35,9 @@ pub const USER_PLUGINS: &str = "user-plugins";
 /// without any effect here.
 const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs", "telemetry"];
 
+/// Tables that another room reads.
+const OF_OTHERS: &[&str] = &["models", "providers"];
+
 /// The user's configuration, as far as plugins go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Config {
@@ -219,8 +222,8 @@ impl Config {
         Self::parse(dirs, &file, &Self::text(&file)?)
     }
 
-    /// What the file says; nothing if there is none.
-    fn text(file: &Utf8Path) -> Result<String, ConfigError> {
+    /// What the file says; nothing if there is none. Rooms above read their own tables of it.
+    pub fn text(file: &Utf8Path) -> Result<String, ConfigError> {
         match fs_err::read_to_string(file) {
             Ok(text) => Ok(text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -238,11 +241,11 @@ impl Config {
 
     fn parse(dirs: &Dirs, file: &Utf8Path, text: &str) -> Result<Self, ConfigError> {
         let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
-        let document =
-            Document::parse(file.to_owned(), text).map_err(|finding| invalid(vec![*finding]))?;
+        let document = Document::parse(file.to_owned(), text)
+            .map_err(|finding| invalid(vec![shown(*finding, text)]))?;
         let mut config = {
             let root = document.root();
-            for key in NOT_OURS {
+            for key in NOT_OURS.iter().chain(OF_OTHERS) {
                 root.get(key);
             }
             let mut registries = default_registries(&root, dirs);
@@ -283,6 +286,15 @@ impl Config {
         }
         Ok(config)
     }
+}
+
+/// What cannot be parsed is shown with its line, and that may hold a key that somebody wrote there.
+fn shown(finding: Finding, text: &str) -> Finding {
+    let spot = finding.place.as_ref().and_then(|place| place.spot.as_ref());
+    let line = spot.and_then(|spot| usize::try_from(spot.line).ok()).unwrap_or_default();
+    let before = text.lines().take(line).filter(|line| line.trim_start().starts_with('['));
+    let in_providers = before.last().is_some_and(|header| header.contains("providers"));
+    if in_providers || finding.is_about_secret() { finding.without_value() } else { finding }
 }
 
 fn default_registries(root: &Table<'_>, dirs: &Dirs) -> Vec<RegistrySpec> {

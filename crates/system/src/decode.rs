@@ -216,6 +216,21 @@ impl<'d> Table<'d> {
         }
     }
 
+    /// A whole number that is not negative.
+    pub fn count(&self, key: &'static str) -> Option<u64> {
+        let value = self.get(key)?;
+        let DeValue::Integer(integer) = value.spanned.get_ref() else {
+            value.wrong_type(key, "a whole number");
+            return None;
+        };
+        let count = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
+        if count.is_none() {
+            let message = format!("`{key}` must be a whole number that is not negative");
+            value.report(Finding::error(message));
+        }
+        count
+    }
+
     /// A list of strings; a missing key is an empty list.
     pub fn strings(&self, key: &'static str) -> Vec<Text<'d>> {
         self.get(key).map(|value| value.strings(key)).unwrap_or_default()

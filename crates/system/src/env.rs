@@ -66,6 +66,20 @@ variables! {
     CI = "CI";
     /// Who signs a record of an audit where git does not know it.
     USER = "USER";
+    /// The key of the provider `anthropic`, which is there as soon as this is set.
+    ANTHROPIC_API_KEY = "ANTHROPIC_API_KEY";
+    /// Where that provider is asked instead of `https://api.anthropic.com`.
+    ANTHROPIC_BASE_URL = "ANTHROPIC_BASE_URL";
+    /// The key of the provider `openai`, which is there as soon as this is set.
+    OPENAI_API_KEY = "OPENAI_API_KEY";
+    /// Where that provider is asked instead of `https://api.openai.com/v1`; it is then asked for chat completions.
+    OPENAI_BASE_URL = "OPENAI_BASE_URL";
+    /// The key of the provider `gemini`, which is there as soon as this is set.
+    GEMINI_API_KEY = "GEMINI_API_KEY";
+    /// Where that provider is asked instead of `https://generativelanguage.googleapis.com`.
+    GOOGLE_GEMINI_BASE_URL = "GOOGLE_GEMINI_BASE_URL";
+    /// Where Ollama listens; the provider `ollama` is there as soon as this is set.
+    OLLAMA_HOST = "OLLAMA_HOST";
     /// `dumb`, or none: questions are asked line by line, without moving the cursor.
     TERM = "TERM";
 }
@@ -89,6 +103,21 @@ impl Variable {
     pub fn absolute_path(self) -> Option<Utf8PathBuf> {
         self.text().map(Utf8PathBuf::from).filter(|path| path.is_absolute())
     }
+}
+
+/// The variable that the configuration of a provider names for its key.
+#[must_use]
+pub fn named_by_config(name: &str) -> Option<String> {
+    named_by_plugin(name)?.into_string().ok().filter(|value| !value.is_empty())
+}
+
+/// The values of all variables whose names say that they are secret, to keep them out of what is shown.
+#[must_use]
+pub fn secrets() -> Vec<String> {
+    let names = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
+    let is_secret = |name: &str| names.iter().any(|word| name.to_ascii_uppercase().contains(word));
+    let all = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_secret));
+    all.filter_map(|(_, value)| value.into_string().ok()).collect()
 }
 
 /// A variable that the description of a host names, because it moves that host's files.

@@ -94,6 +94,14 @@ fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
+/// Whether something is called like a secret.
+#[must_use]
+pub fn sounds_secret(name: &str) -> bool {
+    let words = ["key", "token", "secret", "password", "auth", "credential"];
+    let name = name.to_ascii_lowercase();
+    words.iter().any(|word| name.contains(word))
+}
+
 /// One diagnostic: how much it matters, where, what, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Finding {
@@ -133,6 +141,28 @@ impl Finding {
     pub fn at(mut self, place: Place) -> Self {
         self.place = Some(place);
         self
+    }
+
+    /// The same without what stands behind the `=` of the line that it shows, which may be a secret.
+    #[must_use]
+    pub fn without_value(mut self) -> Self {
+        if let Some(spot) = self.place.as_mut().and_then(|place| place.spot.as_mut())
+            && let Some(at) = spot.text.find('=')
+        {
+            spot.text.truncate(at + 1);
+            spot.text.push_str(" …");
+            // Not into the middle of the last character.
+            let end = spot.part.end.min(u32::try_from(at + 1).unwrap_or(0));
+            spot.part = spot.part.start.min(end)..end;
+        }
+        self
+    }
+
+    /// Whether the line that it shows is about a secret, by its words.
+    #[must_use]
+    pub fn is_about_secret(&self) -> bool {
+        let spot = self.place.as_ref().and_then(|place| place.spot.as_ref());
+        spot.is_some_and(|spot| sounds_secret(&spot.text))
     }
 
     /// With these words at the spot.
@@ -179,6 +209,17 @@ mod tests {
         assert_eq!(place.to_string(), format!("f:2:{}", MAX_LINE + 1));
         let spot = place.spot.unwrap();
         assert_eq!((spot.text.as_str(), spot.part), ("", 0..0));
+    }
+
+    #[test]
+    fn without_its_value_a_line_shows_its_name_and_the_part_stays_inside() {
+        let text = "key = \"sk-1\"\n";
+        for span in [0..3, 6..12, 4..5, 12..12] {
+            let finding = Finding::error("x").at(Place::span("f", text, span)).without_value();
+            let spot = finding.place.unwrap().spot.unwrap();
+            assert_eq!(spot.text, "key = …");
+            assert!(spot.text.get(spot.part.start as usize..spot.part.end as usize).is_some());
+        }
     }
 
     #[test]

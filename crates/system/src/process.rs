@@ -250,6 +250,16 @@ impl Call {
         }
     }
 
+    /// The child to be, as the leader of a process group of its own, for a caller that waits for it in another way than we
+    /// do. Whoever starts it ends the whole group with [`kill_group`]. The deadline is the caller's affair.
+    #[must_use]
+    pub fn group_leader(&self) -> Command {
+        let mut command = self.command();
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command
+    }
+
     fn command(&self) -> Command {
         #[expect(clippy::disallowed_methods, reason = "this is the one place")]
         let mut command = Command::new(&self.program);
@@ -360,8 +370,21 @@ pub fn ending(status: ExitStatus) -> String {
     status.code().map_or_else(|| status.to_string(), |code| format!("exit code {code}"))
 }
 
-/// Whether the user asked us to stop. Only known once a child has been started through [`Call`] or a question has
-/// been asked through [`crate::ask`].
+/// Ends every process of the group that the process with this id leads, at once.
+pub fn kill_group(leader: u32) {
+    #[cfg(unix)]
+    if let Ok(id) = i32::try_from(leader)
+        && id > 1
+    {
+        // No such group any more is what we want.
+        let _ = nix::sys::signal::killpg(nix::unistd::Pid::from_raw(id), nix::sys::signal::SIGKILL);
+    }
+    #[cfg(not(unix))]
+    let _ = leader;
+}
+
+/// Whether the user asked us to stop. Only known after [`listen_for_interrupts`], which starting a
+/// child and asking a question do.
 #[must_use]
 pub fn interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
@@ -391,8 +414,8 @@ pub fn path_with<'a>(front: impl IntoIterator<Item = &'a Utf8Path>) -> OsString 
 
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// While a child runs or a question stands, Ctrl-C ends that and lets us clean up; a second one ends us at once.
-pub(crate) fn listen_for_interrupts() {
+/// From now on Ctrl-C only sets what [`interrupted`] tells, so that we can clean up; a second one ends us at once.
+pub fn listen_for_interrupts() {
     INTERRUPTED.get_or_init(|| {
         let flag = Arc::new(AtomicBool::new(false));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {

@@ -21,7 +21,6 @@
     reason = "test support: a failure here is a failed test"
 )]
 
-pub mod endpoint;
 pub mod pages;
 pub mod repo;
 pub mod sample;
@@ -31,3 +30,5 @@ pub mod terminal;
 #[cfg(target_os = "linux")]
 pub mod through;
 pub mod vendor;
+
+pub use agents_model::endpoint;

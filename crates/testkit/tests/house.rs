@@ -27,6 +27,18 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["agents-system", "agents-workspace", "agents-install", "agents-plugin", "agents-host"],
     ),
     (
+        "agents-model",
+        &[
+            "agents-system",
+            "agents-workspace",
+            "agents-install",
+            "agents-plugin",
+            "agents-host",
+            "agents-hook",
+            "agents-agent",
+        ],
+    ),
+    (
         "cargo-agents",
         &[
             "agents-system",
@@ -38,15 +50,18 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-hook",
             "agents-agent",
             "agents-trust",
+            "agents-model",
         ],
     ),
     (
         "agents-fuzz",
         &["agents-system", "agents-workspace", "agents-plugin", "agents-host", "agents-agent"],
     ),
-    ("agents-testkit", &[]),
+    // The scripted endpoint is part of the program, and what tests stand on.
+    ("agents-testkit", &["agents-model"]),
     // Suites stand outside the house; they use the program as everybody does.
     ("hosts-suite", &["agents-system", "agents-testkit"]),
+    ("models-suite", &["agents-system", "agents-testkit"]),
 ];
 
 /// Past this, a file is two files.

@@ -66,14 +66,14 @@ pub(crate) fn run(
 }
 
 /// All agents as seen from here.
-struct Found {
-    agents: Agents,
+pub(super) struct Found {
+    pub(super) agents: Agents,
     brought: AgentDirs,
     /// What there is to say before any agent is looked at.
-    findings: Vec<Finding>,
+    pub(super) findings: Vec<Finding>,
 }
 
-fn found(settings: &Settings, named: &[Utf8PathBuf]) -> Result<Found, Failure> {
+pub(super) fn found(settings: &Settings, named: &[Utf8PathBuf]) -> Result<Found, Failure> {
     let (hosts, mut findings) = wanted::all_hosts(settings)?;
     let home = wanted::home()?;
     visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, error| {

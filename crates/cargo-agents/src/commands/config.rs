@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use agents_model::settings::ModelSettings;
 use agents_plugin::config::{Config, Origin, Setting};
 use agents_system::edit::{Edit, Format, apply};
 use camino::Utf8Path;
@@ -23,7 +24,7 @@ pub(crate) struct ConfigDocument {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct SettingView {
     /// With dots; `registry` once for each registry
-    key: &'static str,
+    key: String,
     value: Value,
     /// `default` or `file`
     origin: &'static str,
@@ -67,16 +68,27 @@ pub(crate) fn run(
         ConfigCommand::Path => output.line(file)?,
         ConfigCommand::Show { .. } if output.is_json() => output.document(&ConfigDocument {
             file: file.to_string(),
-            settings: Config::settings(dirs)?.into_iter().map(view).collect(),
+            settings: all(settings)?.into_iter().map(view).collect(),
         })?,
         ConfigCommand::Show { origin } => {
             let origins = if *origin { Origins::Shown } else { Origins::Hidden };
-            output.text(render(&Config::settings(dirs)?, &file, origins)?)?;
+            output.text(render(&all(settings)?, &file, origins)?)?;
             output.flush()?;
             output.findings(&Config::load(dirs)?.findings);
+            output.findings(&ModelSettings::load(dirs)?.findings);
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Those of plugins, then those of models, then the registries: tables stand last, or what follows would belong to them.
+fn all(settings: &Settings) -> Result<Vec<Setting>, Failure> {
+    let dirs = &settings.dirs;
+    let (tables, mut all): (Vec<_>, Vec<_>) =
+        Config::settings(dirs)?.into_iter().partition(|setting| setting.value.is_object());
+    all.extend(ModelSettings::settings(dirs)?);
+    all.extend(tables);
+    Ok(all)
 }
 
 fn view(setting: Setting) -> SettingView {

@@ -14,7 +14,7 @@ use super::{
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     /// Its key, with dots; `registry` once for each `[[registry]]`.
-    pub key: &'static str,
+    pub key: String,
     /// What counts, with paths resolved.
     pub value: Value,
     /// Who says so.
@@ -91,12 +91,12 @@ impl Config {
             ("agents.trust", json!(self.agents.trust), of(agents.as_ref(), "trust")),
         ]
         .into_iter()
-        .map(|(key, value, origin)| Setting { key, value, origin })
+        .map(|(key, value, origin)| Setting { key: key.to_owned(), value, origin })
         .collect();
         let tables = super::registry_tables(root);
         let own = self.registries.iter().skip(by_default.len());
         settings.extend(own.zip(tables).map(|(spec, table)| Setting {
-            key: "registry",
+            key: "registry".to_owned(),
             value: registry_value(spec),
             origin: Origin::File { line: table.line() },
         }));

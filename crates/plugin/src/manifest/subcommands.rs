@@ -30,6 +30,7 @@ pub const RESERVED: &[&str] = &[
     "host",
     "init",
     "mcp",
+    "model",
     "plan",
     "plugin",
     "search",

@@ -244,3 +244,24 @@ fn a_file_that_is_wrong_a_thousand_times_says_so_a_hundred_times() {
     assert_eq!(findings.len(), 100);
     assert_eq!(findings[99].message, "there is more that is wrong, which is left out");
 }
+
+#[test]
+fn a_count_is_a_whole_number_that_is_not_negative() {
+    let text = "a = 1_000\nb = 0x10\nc = -1\nd = 1.5\ne = 99999999999999999999\n";
+    let document = Document::parse("f.toml".into(), text).unwrap();
+    let root = document.root();
+    assert_eq!(
+        ["a", "b", "c", "d", "e", "f"].map(|key| root.count(key)),
+        [Some(1000), Some(16), None, None, None, None]
+    );
+    drop(root);
+    let messages: Vec<_> = document.into_findings().into_iter().map(|it| it.message).collect();
+    assert_eq!(
+        messages,
+        [
+            "`c` must be a whole number that is not negative",
+            "`d` must be a whole number, not a float",
+            "`e` must be a whole number that is not negative",
+        ]
+    );
+}

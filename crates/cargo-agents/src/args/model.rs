@@ -1,0 +1,44 @@
+//! `cargo agents model …`
+
+use camino::Utf8PathBuf;
+use clap::Subcommand;
+
+use super::agent::NamedAgents;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelCommand {
+    /// List providers and their models, with prices
+    List {
+        /// Only this provider
+        #[arg(long, value_name = "NAME")]
+        provider: Option<String>,
+    },
+    /// Ask a model one short question, and show what came back
+    Test {
+        /// This provider instead of the one that agents run on
+        #[arg(long, value_name = "NAME")]
+        provider: Option<String>,
+        /// This model, or the first that fits
+        #[arg(long, value_name = "PATTERN")]
+        model: Option<String>,
+    },
+    /// Say which model an agent runs on, and why
+    Explain {
+        /// The agent
+        agent: String,
+        /// As if it were started with this model
+        #[arg(long, value_name = "PATTERN")]
+        model: Option<String>,
+        #[command(flatten)]
+        named: NamedAgents,
+    },
+    /// Answer as a model on a port of this machine, with what a file says
+    Serve {
+        /// The file: TOML, YAML or JSON
+        #[arg(long, value_name = "FILE")]
+        script: Utf8PathBuf,
+        /// The port; any that is free by default
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+    },
+}

@@ -1,0 +1,350 @@
+//! Any agent that speaks the Agent Client Protocol, as a child process.
+//!
+//! This is the one module that knows the protocol and its crate. An agent works with its own tools; what it asks permission for
+//! is answered here by the rights that it was given, and a question is never left standing. Files and terminals
+//! of ours are not offered to it.
+
+use std::{fmt, sync::Arc};
+
+use agent_client_protocol::{
+    ByteStreams, Client, on_receive_notification, on_receive_request,
+    schema::ProtocolVersion,
+    v1::schema::{
+        self, ContentBlock, InitializeRequest, NewSessionRequest, PermissionOptionKind,
+        PromptRequest, PromptResponse, RequestPermissionOutcome, RequestPermissionRequest,
+        RequestPermissionResponse, SelectedPermissionOutcome, SessionConfigKind,
+        SessionConfigOptionCategory, SessionConfigSelectOptions, SessionNotification,
+        SessionUpdate, SetSessionConfigOptionRequest, TextContent, ToolCallStatus,
+    },
+};
+use agents_system::process::Call;
+use camino::Utf8PathBuf;
+use futures_util::{FutureExt as _, future::BoxFuture};
+use tokio::{
+    process::{ChildStdin, ChildStdout},
+    sync::{Semaphore, mpsc},
+    task::JoinHandle,
+};
+use tokio_util::{
+    compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _},
+    sync::CancellationToken,
+};
+
+use crate::{
+    answer::{Asking, More, Source},
+    child::Running,
+    error::{ModelError, Problem},
+    event::{Event, StopReason, ToolNotice, ToolPhase, Usage},
+    host::{DEFAULT_MODEL, prompt, refuse_tools},
+    keys::Mask,
+    provider::{EventStream, ModelInfo, Provider},
+    request::Request,
+    retry::RetryPolicy,
+    settings::HostRights,
+};
+
+/// An ACP agent that answers as a model.
+#[derive(Debug)]
+pub struct AcpProvider {
+    /// The name of the provider.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// What it may do by itself.
+    pub rights: HostRights,
+    /// What it finds in its environment besides: agents do not always ask before they act, and some can be told not to.
+    pub env: Vec<(String, String)>,
+    /// Where it works.
+    pub cwd: Utf8PathBuf,
+    /// The models that it is known to have.
+    pub models: Vec<String>,
+    /// How many may run at a time.
+    pub permits: Arc<Semaphore>,
+}
+
+impl Provider for AcpProvider {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn stream(
+        &self,
+        request: Request,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<EventStream, ModelError>> {
+        let name = self.name.clone();
+        let asking = Asking {
+            deadlines: request.deadlines,
+            cancel,
+            permits: Arc::clone(&self.permits),
+            // What an agent began may have had effects.
+            retry: RetryPolicy::never(),
+            at: move |problem: Problem| problem.at(&name),
+        };
+        async move { asking.ask(|| std::future::ready(self.begin(&request))).await }.boxed()
+    }
+
+    fn models(&self, _: CancellationToken) -> BoxFuture<'_, Result<Vec<ModelInfo>, ModelError>> {
+        let models = self.models.iter();
+        let models = models.map(|id| ModelInfo { id: id.clone(), title: None, context: None });
+        let models = models.collect();
+        async move { Ok(models) }.boxed()
+    }
+}
+
+impl AcpProvider {
+    fn begin(&self, request: &Request) -> Result<Answer, Problem> {
+        refuse_tools(request)?;
+        let mut words = self.command.iter();
+        let program = words.next().cloned().unwrap_or_default();
+        let call = Call::new(program).args(words).cwd(&self.cwd);
+        let call = self.env.iter().fold(call, |call, (name, value)| call.env(name, value));
+        let (running, stdin, stdout) = Running::start(&call)?;
+        let (system, text) = prompt(request);
+        let text = if system.is_empty() { text } else { format!("{system}\n\n{text}") };
+        let wanted = Wanted {
+            cwd: self.cwd.clone(),
+            model: (request.model != DEFAULT_MODEL).then(|| request.model.clone()),
+            text,
+            rights: self.rights,
+        };
+        let (sender, events) = mpsc::channel(64);
+        let task = tokio::spawn(converse(wanted, stdin, stdout, sender));
+        Ok(Answer { running, events, task, said: false })
+    }
+}
+
+/// What is asked of an agent.
+struct Wanted {
+    cwd: Utf8PathBuf,
+    model: Option<String>,
+    text: String,
+    rights: HostRights,
+}
+
+/// What comes of it.
+type Said = Result<Event, Problem>;
+
+/// One session with one prompt.
+async fn converse(
+    wanted: Wanted,
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+    sender: mpsc::Sender<Said>,
+) {
+    let transport = ByteStreams::new(stdin.compat_write(), stdout.compat());
+    let (updates, rights, asked) = (sender.clone(), wanted.rights, sender.clone());
+    let ended = Client
+        .v1()
+        .name("cargo-agents")
+        .on_receive_notification(
+            async move |notification: SessionNotification, _| {
+                for event in events(notification.update) {
+                    // Nobody listens any more: then the session is about to end.
+                    let _ = updates.send(Ok(event)).await;
+                }
+                Ok(())
+            },
+            on_receive_notification!(),
+        )
+        .on_receive_request(
+            async move |request: RequestPermissionRequest, responder, _| {
+                responder.respond(RequestPermissionResponse::new(permission(&request, rights)))
+            },
+            on_receive_request!(),
+        )
+        .connect_with(transport, async |connection| {
+            let hello = InitializeRequest::new(ProtocolVersion::V1);
+            let hello = connection.send_request(hello).block_task().await?;
+            let session = NewSessionRequest::new(wanted.cwd.as_std_path());
+            let session = connection.send_request(session).block_task().await?;
+            let id = session.session_id.clone();
+            let model = match &wanted.model {
+                Some(model) => {
+                    let option = model_option(&session, model)?;
+                    let set = SetSessionConfigOptionRequest::new(id.clone(), option.0, option.1);
+                    connection.send_request(set).block_task().await?;
+                    model.clone()
+                }
+                None => String::new(),
+            };
+            let _ = asked.send(Ok(Event::Started { id: id.to_string(), model })).await;
+            drop(hello);
+            let text = ContentBlock::Text(TextContent::new(wanted.text));
+            let prompt = PromptRequest::new(id, vec![text]);
+            connection.send_request(prompt).block_task().await
+        })
+        .await;
+    let last = match ended {
+        Ok(response) => end(&response),
+        Err(error) => vec![Err(failed(&error))],
+    };
+    for said in last {
+        let _ = sender.send(said).await;
+    }
+}
+
+/// The option of a session that names its model, and the value for this one.
+fn model_option(
+    session: &schema::NewSessionResponse,
+    model: &str,
+) -> Result<(schema::SessionConfigId, schema::SessionConfigValueId), agent_client_protocol::Error> {
+    let options = session.config_options.iter().flatten();
+    let mut known = Vec::new();
+    for option in options.filter(|it| it.category == Some(SessionConfigOptionCategory::Model)) {
+        let SessionConfigKind::Select(select) = &option.kind else { continue };
+        let values: Vec<_> = match &select.options {
+            SessionConfigSelectOptions::Ungrouped(values) => values.iter().collect(),
+            SessionConfigSelectOptions::Grouped(groups) => {
+                groups.iter().flat_map(|group| &group.options).collect()
+            }
+            _ => continue,
+        };
+        if let Some(value) = values.iter().find(|it| it.value.to_string() == model) {
+            return Ok((option.id.clone(), value.value.clone()));
+        }
+        known.extend(values.iter().map(|it| it.value.to_string()));
+    }
+    let known = if known.is_empty() { "none to choose".to_owned() } else { known.join(", ") };
+    let what = format!("the agent has no model `{model}`; it has {known}");
+    Err(agent_client_protocol::Error::new(i32::MIN, what))
+}
+
+/// Once for a question that the rights cover, never for all that come after it.
+fn permission(request: &RequestPermissionRequest, rights: HostRights) -> RequestPermissionOutcome {
+    let wanted = match rights {
+        HostRights::Read => PermissionOptionKind::RejectOnce,
+        HostRights::Edit => PermissionOptionKind::AllowOnce,
+    };
+    let option = request.options.iter().find(|option| option.kind == wanted);
+    match option {
+        Some(option) => {
+            let id = option.option_id.clone();
+            RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(id))
+        }
+        None => RequestPermissionOutcome::Cancelled,
+    }
+}
+
+fn events(update: SessionUpdate) -> Vec<Event> {
+    match update {
+        SessionUpdate::AgentMessageChunk(chunk) => text(chunk.content).map(Event::Text),
+        SessionUpdate::AgentThoughtChunk(chunk) => text(chunk.content).map(Event::Thinking),
+        SessionUpdate::ToolCall(call) => Some(Event::ToolNotice(ToolNotice {
+            id: call.tool_call_id.to_string(),
+            name: call.name.unwrap_or_default(),
+            phase: phase(call.status),
+            about: call.title,
+        })),
+        SessionUpdate::ToolCallUpdate(update) => {
+            let phase = update.fields.status.map(phase).filter(|phase| *phase != ToolPhase::Begins);
+            phase.map(|phase| {
+                Event::ToolNotice(ToolNotice {
+                    id: update.tool_call_id.to_string(),
+                    name: update.fields.name.unwrap_or_default(),
+                    phase,
+                    about: update.fields.title.unwrap_or_default(),
+                })
+            })
+        }
+        _ => None,
+    }
+    .into_iter()
+    .collect()
+}
+
+fn text(content: ContentBlock) -> Option<String> {
+    match content {
+        ContentBlock::Text(text) => Some(text.text),
+        _ => None,
+    }
+}
+
+fn phase(status: ToolCallStatus) -> ToolPhase {
+    match status {
+        ToolCallStatus::Completed => ToolPhase::Done,
+        ToolCallStatus::Failed => ToolPhase::Failed,
+        _ => ToolPhase::Begins,
+    }
+}
+
+fn end(response: &PromptResponse) -> Vec<Said> {
+    let usage = response.usage.as_ref().map(|usage| {
+        Event::Usage(Usage {
+            input: usage.input_tokens,
+            output: usage.output_tokens,
+            cache_read: usage.cached_read_tokens.unwrap_or_default(),
+            cache_write: usage.cached_write_tokens.unwrap_or_default(),
+            reasoning: usage.thought_tokens.unwrap_or_default(),
+        })
+    });
+    let stop = match response.stop_reason {
+        schema::StopReason::EndTurn => StopReason::End,
+        schema::StopReason::MaxTokens => StopReason::MaxTokens,
+        schema::StopReason::Refusal => StopReason::Refusal,
+        schema::StopReason::MaxTurnRequests => StopReason::Other("max_turn_requests".to_owned()),
+        schema::StopReason::Cancelled => StopReason::Other("cancelled".to_owned()),
+        _ => StopReason::Other("unknown".to_owned()),
+    };
+    usage.into_iter().chain([Event::Stopped(stop)]).map(Ok).collect()
+}
+
+fn failed(error: &agent_client_protocol::Error) -> Problem {
+    // The protocol's own place for what went wrong is `data`.
+    let data = error.data.as_ref().map(|data| match data.as_str() {
+        Some(text) => text.to_owned(),
+        None => data.to_string(),
+    });
+    let what = match data {
+        Some(data) if !data.is_empty() => format!("{}: {data}", error.message),
+        _ => error.message.clone(),
+    };
+    let what: String = what.chars().take(1000).collect();
+    Problem::Program { what: Mask::of_environment().hide(&what), details: None }
+}
+
+/// An answer that is being read.
+struct Answer {
+    running: Running,
+    events: mpsc::Receiver<Said>,
+    task: JoinHandle<()>,
+    said: bool,
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer").field("said", &self.said).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Source for Answer {
+    async fn read(&mut self, out: &mut Vec<Event>) -> Result<More, Problem> {
+        match self.events.recv().await {
+            Some(Ok(event)) => {
+                self.said |= matches!(event, Event::Stopped(_));
+                out.push(event);
+                // An agent waits for the next prompt, and there is none: nothing is lost by ending it.
+                Ok(if self.said { More::No } else { More::Yes })
+            }
+            Some(Err(Problem::Program { what, .. })) => {
+                let details = self.running.tail().text();
+                Err(Problem::Program { what, details })
+            }
+            Some(Err(problem)) => Err(problem),
+            None => Err(self.running.failed("it did not finish its answer").await),
+        }
+    }
+
+    fn complete(&mut self, _: &mut Vec<Event>) -> bool {
+        self.said
+    }
+}
+
+#[cfg(test)]
+mod tests;

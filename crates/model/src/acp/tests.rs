@@ -1,0 +1,161 @@
+use std::time::Duration;
+
+use agents_testkit::scratch::Scratch;
+use futures_util::StreamExt as _;
+
+use super::*;
+use crate::{event::Turn, message::Message};
+
+/// An agent in a few lines of shell: it answers each request by its number, as the protocol has it.
+const AGENT: &str = r#"#!/bin/sh
+say() { printf '%s\n' "$1"; }
+update() { say "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s-1\",\"update\":$1}}"; }
+while read -r line; do
+  printf '%s\n' "$line" >> heard
+  # The number may be a string.
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/p')
+  case "$line" in
+    *'"method":"initialize"'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{}}}" ;;
+    *'"method":"session/new"'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"sessionId\":\"s-1\",\"configOptions\":[{\"id\":\"model\",\"name\":\"Model\",\"category\":\"model\",\"type\":\"select\",\"currentValue\":\"a\",\"options\":[{\"value\":\"a\",\"name\":\"A\"},{\"value\":\"b\",\"name\":\"B\"}]}]}}" ;;
+    *'"method":"session/set_config_option"'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"configOptions\":[]}}" ;;
+    *'"method":"session/prompt"'*)
+      prompt=$id
+      PROMPT ;;
+    *'"id":"ask"'*)
+      update '{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed"}'
+      update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Forty-"}}'
+      update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"two."}}'
+      say "{\"jsonrpc\":\"2.0\",\"id\":$prompt,\"result\":{\"stopReason\":\"end_turn\",\"usage\":{\"totalTokens\":30,\"inputTokens\":20,\"outputTokens\":10}}}" ;;
+  esac
+done
+"#;
+
+const ASKS: &str = r#"update '{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"Hm."}}'
+      update '{"sessionUpdate":"tool_call","toolCallId":"c1","title":"rm -rf /","kind":"execute","status":"pending"}'
+      say '{"jsonrpc":"2.0","id":"ask","method":"session/request_permission","params":{"sessionId":"s-1","toolCall":{"toolCallId":"c1"},"options":[{"optionId":"always","name":"Always","kind":"allow_always"},{"optionId":"once","name":"Once","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]}}'"#;
+
+fn stage(prompt: &str) -> (Scratch, AcpProvider) {
+    let scratch = Scratch::new();
+    let program = scratch.script("agent", &AGENT.replace("PROMPT", prompt));
+    let provider = AcpProvider {
+        name: "mine".to_owned(),
+        command: vec![program.into_string()],
+        rights: HostRights::Read,
+        env: Vec::new(),
+        cwd: scratch.path("."),
+        models: Vec::new(),
+        permits: Arc::new(Semaphore::new(1)),
+    };
+    (scratch, provider)
+}
+
+fn ask(
+    provider: &AcpProvider,
+    model: &str,
+    cancel: &CancellationToken,
+) -> (Vec<Event>, Option<ModelError>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let request =
+            Request::new(model).with_system("Be brief.").with_message(Message::user("What?"));
+        let mut events = Vec::new();
+        let mut stream = match provider.stream(request, cancel.clone()).await {
+            Ok(stream) => stream,
+            Err(error) => return (events, Some(error)),
+        };
+        while let Some(event) = stream.next().await {
+            match event {
+                Ok(event) => events.push(event),
+                Err(error) => return (events, Some(error)),
+            }
+        }
+        (events, None)
+    })
+}
+
+fn heard(scratch: &Scratch) -> String {
+    fs_err::read_to_string(scratch.path("heard")).unwrap()
+}
+
+#[test]
+fn an_agent_is_asked_and_its_questions_are_answered_by_its_rights() {
+    for (rights, answer) in
+        [(HostRights::Read, "\"optionId\":\"no\""), (HostRights::Edit, "\"optionId\":\"once\"")]
+    {
+        let (scratch, provider) = stage(ASKS);
+        let provider = AcpProvider { rights, ..provider };
+        let (events, error) = ask(&provider, DEFAULT_MODEL, &CancellationToken::new());
+        assert!(error.is_none(), "{error:?}");
+        let mut turn = Turn::default();
+        events.iter().cloned().for_each(|event| turn.push(event));
+        assert_eq!((turn.id.as_str(), turn.message.text().as_str()), ("s-1", "Forty-two."));
+        assert_eq!(turn.stop, Some(StopReason::End));
+        assert_eq!(turn.usage, Some(Usage { input: 20, output: 10, ..Usage::default() }));
+        assert!(events.contains(&Event::Thinking("Hm.".to_owned())));
+        let notices: Vec<_> = events
+            .iter()
+            .filter_map(|event| match event {
+                Event::ToolNotice(notice) => Some((notice.phase, notice.about.as_str())),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(notices, [(ToolPhase::Begins, "rm -rf /"), (ToolPhase::Failed, "")]);
+        let heard = heard(&scratch);
+        assert!(heard.contains(answer), "{heard}");
+        assert!(heard.contains("Be brief.\\n\\nWhat?"), "{heard}");
+        assert!(!heard.contains("set_config_option"), "{heard}");
+    }
+}
+
+#[test]
+fn a_model_is_set_if_the_agent_has_it() {
+    let (scratch, provider) = stage(ASKS);
+    let (events, error) = ask(&provider, "b", &CancellationToken::new());
+    assert!(error.is_none(), "{error:?}");
+    assert!(matches!(&events[0], Event::Started { model, .. } if model == "b"));
+    assert!(heard(&scratch).contains("\"value\":\"b\""));
+    let (_, error) = ask(&provider, "c", &CancellationToken::new());
+    assert_eq!(error.unwrap().to_string(), "`mine`: the agent has no model `c`; it has a, b");
+}
+
+#[test]
+fn what_goes_wrong_is_told_with_the_last_that_was_said() {
+    for (prompt, message) in [
+        (
+            "echo 'please log in' >&2; sleep 0.2; say \"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":$id,\\\"error\\\":{\\\"code\\\":-32000,\\\"message\\\":\\\"Authentication required\\\"}}\"",
+            "Authentication required",
+        ),
+        ("echo 'please log in' >&2; exit 3", ""),
+    ] {
+        let (_scratch, provider) = stage(prompt);
+        let (_, error) = ask(&provider, DEFAULT_MODEL, &CancellationToken::new());
+        let error = error.unwrap();
+        assert!(error.to_string().contains(message), "{error}");
+        use agents_system::explain::Explain as _;
+        assert_eq!(error.details().as_deref(), Some("please log in"), "{error}");
+    }
+}
+
+#[test]
+fn cancelling_ends_the_agent() {
+    let (scratch, provider) = stage("sleep 60 & echo $! > pid; wait");
+    let cancel = CancellationToken::new();
+    let later = cancel.clone();
+    let pid = scratch.path("pid");
+    let file = pid.clone();
+    let waiter = std::thread::spawn(move || {
+        while fs_err::read_to_string(&file).map_or(true, |text| text.trim().is_empty()) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        later.cancel();
+    });
+    let (_, error) = ask(&provider, DEFAULT_MODEL, &cancel);
+    waiter.join().unwrap();
+    assert!(matches!(error.unwrap().problem, Problem::Cancelled));
+    let stat = format!("/proc/{}/stat", fs_err::read_to_string(&pid).unwrap().trim());
+    let gone = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        fs_err::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
+    });
+    assert!(gone);
+}

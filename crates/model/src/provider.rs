@@ -1,0 +1,45 @@
+//! What answers as the model.
+
+use std::{fmt, pin::Pin};
+
+use futures_util::{Stream, future::BoxFuture};
+use tokio_util::sync::CancellationToken;
+
+use crate::{error::ModelError, event::Event, request::Request};
+
+/// The events of one answer. It ends after [`Event::Stopped`] or after the first error. Dropping it drops the
+/// connection.
+pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event, ModelError>> + Send>>;
+
+/// What answers as the model: an HTTP API, an ACP agent, a host's own program, a script.
+pub trait Provider: fmt::Debug + Send + Sync {
+    /// The name it has in the configuration and in messages.
+    fn name(&self) -> &str;
+
+    /// Asks. Retries happen in here; what is given out once is never taken back.
+    ///
+    /// When `cancel` is cancelled, before or in the middle of the stream, the outcome is
+    /// [`Problem::Cancelled`](crate::Problem::Cancelled) and the connection is gone.
+    fn stream(
+        &self,
+        request: Request,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<EventStream, ModelError>>;
+
+    /// The models that it says it has. Empty when it cannot say.
+    fn models(
+        &self,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<Vec<ModelInfo>, ModelError>>;
+}
+
+/// A model that a provider says it has.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ModelInfo {
+    /// The name to ask for it by.
+    pub id: String,
+    /// A name for people.
+    pub title: Option<String>,
+    /// How many tokens fit into a request.
+    pub context: Option<u64>,
+}

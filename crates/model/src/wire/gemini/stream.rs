@@ -1,0 +1,180 @@
+//! The chunks of `:streamGenerateContent?alt=sse`.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    error::Problem,
+    event::{Event, StopReason, Usage},
+    message::Signature,
+    wire::{
+        Wire,
+        calls::Calls,
+        lenient::{Text, first},
+        said::{self, Said},
+        stream::malformed,
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Chunk<'a> {
+    #[serde(default, deserialize_with = "first")]
+    candidates: Option<Candidate>,
+    usage_metadata: Option<Box<Tokens>>,
+    #[serde(borrow, default)]
+    model_version: Text<'a>,
+    #[serde(borrow, default)]
+    response_id: Text<'a>,
+    prompt_feedback: Option<Feedback>,
+    error: Option<Box<Said>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Candidate {
+    content: Option<Content>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    #[serde(default)]
+    parts: Vec<Part>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Part {
+    text: Option<String>,
+    #[serde(default)]
+    thought: bool,
+    thought_signature: Option<String>,
+    function_call: Option<Function>,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    name: String,
+    args: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Feedback {
+    block_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Tokens {
+    #[serde(default)]
+    prompt_token_count: u64,
+    #[serde(default)]
+    tool_use_prompt_token_count: u64,
+    #[serde(default)]
+    candidates_token_count: u64,
+    #[serde(default)]
+    cached_content_token_count: u64,
+    #[serde(default)]
+    thoughts_token_count: u64,
+}
+
+/// What has to be remembered between two chunks.
+#[derive(Debug, Default)]
+pub(in crate::wire) struct GeminiStream {
+    id: Option<String>,
+    calls: Calls,
+    stop: Option<StopReason>,
+}
+
+impl GeminiStream {
+    pub(in crate::wire) fn event(
+        &mut self,
+        data: &str,
+        out: &mut Vec<Event>,
+    ) -> Result<bool, Problem> {
+        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| malformed(&error))?;
+        if let Some(error) = chunk.error {
+            return Err(said::in_stream(*error));
+        }
+        if self.id.is_none() {
+            let id = self.id.insert(chunk.response_id.0.into_owned()).clone();
+            out.push(Event::Started { id, model: chunk.model_version.0.into_owned() });
+        }
+        if let Some(reason) = chunk.prompt_feedback.and_then(|it| it.block_reason) {
+            return Err(Problem::Refused { said: said::bounded(&reason) });
+        }
+        if let Some(candidate) = chunk.candidates {
+            for part in candidate.content.map(|it| it.parts).unwrap_or_default() {
+                self.part(part, out)?;
+            }
+            self.stop = candidate.finish_reason.map(stop).or(self.stop.take());
+        }
+        if let Some(tokens) = chunk.usage_metadata {
+            out.push(Event::Usage(usage(&tokens)));
+        }
+        Ok(false)
+    }
+
+    /// The stream is at its end; the answer is too, if it gave a reason.
+    pub(in crate::wire) fn finish(&mut self, out: &mut Vec<Event>) -> bool {
+        let Some(stop) = self.stop.take() else { return false };
+        out.push(Event::Stopped(match stop {
+            StopReason::End if self.calls.started() > 0 => StopReason::ToolCalls,
+            stop => stop,
+        }));
+        true
+    }
+
+    fn part(&mut self, part: Part, out: &mut Vec<Event>) -> Result<(), Problem> {
+        let signature = part.thought_signature.map(|data| Signature { wire: Wire::Gemini, data });
+        if let Some(call) = part.function_call {
+            let key = self.calls.started() as u64;
+            // A name that is unique in the conversation, not only in this answer.
+            let id = call.id.filter(|it| !it.is_empty()).unwrap_or_else(|| {
+                format!(
+                    "{}_{key}",
+                    self.id.as_deref().filter(|it| !it.is_empty()).unwrap_or("call")
+                )
+            });
+            out.push(self.calls.start(key, id, call.name));
+            self.calls.sign(key, signature);
+            if let Some(args) = call.args {
+                out.extend(self.calls.delta(key, args.to_string())?);
+            }
+            out.extend(self.calls.finish(key));
+            return Ok(());
+        }
+        if let Some(text) = part.text.filter(|it| !it.is_empty()) {
+            out.push(if part.thought { Event::Thinking(text) } else { Event::Text(text) });
+        }
+        out.extend(signature.map(Event::Signature));
+        Ok(())
+    }
+}
+
+fn usage(tokens: &Tokens) -> Usage {
+    let input = tokens.prompt_token_count + tokens.tool_use_prompt_token_count;
+    Usage {
+        input: input.saturating_sub(tokens.cached_content_token_count),
+        output: tokens.candidates_token_count + tokens.thoughts_token_count,
+        cache_read: tokens.cached_content_token_count,
+        cache_write: 0,
+        reasoning: tokens.thoughts_token_count,
+    }
+}
+
+fn stop(word: String) -> StopReason {
+    match &*word {
+        "STOP" => StopReason::End,
+        "MAX_TOKENS" => StopReason::MaxTokens,
+        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
+            StopReason::Refusal
+        }
+        _ => StopReason::Other(word),
+    }
+}
