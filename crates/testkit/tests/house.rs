@@ -27,6 +27,18 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["agents-system", "agents-workspace", "agents-install", "agents-plugin", "agents-host"],
     ),
     (
+        "agents-tool",
+        &[
+            "agents-system",
+            "agents-workspace",
+            "agents-install",
+            "agents-plugin",
+            "agents-host",
+            "agents-hook",
+            "agents-agent",
+        ],
+    ),
+    (
         "cargo-agents",
         &[
             "agents-system",
@@ -37,6 +49,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-sync",
             "agents-hook",
             "agents-agent",
+            "agents-tool",
             "agents-trust",
         ],
     ),

@@ -62,7 +62,10 @@ pub struct Area {
 
 /// How paths are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(test), expect(dead_code, reason = "tests take the second way where the first one works"))]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "tests take the second way where the first one works")
+)]
 enum Opening {
     /// By the kernel in one call where it can.
     Best,
@@ -234,7 +237,8 @@ impl Area {
         let mut deepest = None;
         for (index, root) in self.roots.iter().enumerate() {
             if let Ok(rest) = whole.strip_prefix(&root.path) {
-                let is_deeper = |other: usize| root.path.as_str().len() > self.roots[other].path.as_str().len();
+                let is_deeper =
+                    |other: usize| root.path.as_str().len() > self.roots[other].path.as_str().len();
                 if deepest.is_none_or(|(other, _)| is_deeper(other)) {
                     deepest = Some((index, rest));
                 }
@@ -322,7 +326,11 @@ impl Area {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = File::from(self.open_at(root, &place.relative, flags)?);
         let kind = file.metadata().map_err(|source| self.failed(place, source))?;
-        if kind.is_file() { Ok(file) } else { Err(ConfineError::NotAFile { path: place.relative.clone() }) }
+        if kind.is_file() {
+            Ok(file)
+        } else {
+            Err(ConfineError::NotAFile { path: place.relative.clone() })
+        }
     }
 
     /// Whether something is there, and what, without following a link.
@@ -405,8 +413,12 @@ impl Area {
             Err(ConfineError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
             opened => return opened,
         }
-        let failed = |errno: Errno| ConfineError::Io { path: path.to_owned(), source: errno.into() };
-        let mut dir = root.dir.try_clone().map_err(|source| ConfineError::Io { path: path.to_owned(), source })?;
+        let failed =
+            |errno: Errno| ConfineError::Io { path: path.to_owned(), source: errno.into() };
+        let mut dir = root
+            .dir
+            .try_clone()
+            .map_err(|source| ConfineError::Io { path: path.to_owned(), source })?;
         for step in path.components() {
             match rustix::fs::mkdirat(&dir, step.as_str(), Mode::from_raw_mode(0o777)) {
                 Ok(()) | Err(Errno::EXIST) => {}
@@ -420,21 +432,30 @@ impl Area {
     }
 
     /// Opens a path without a link in it.
-    fn open_at(&self, root: &Root, path: &Utf8Path, flags: OFlags) -> Result<OwnedFd, ConfineError> {
+    fn open_at(
+        &self,
+        root: &Root,
+        path: &Utf8Path,
+        flags: OFlags,
+    ) -> Result<OwnedFd, ConfineError> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let whole = if path.as_str().is_empty() { Utf8Path::new(".") } else { path };
         #[cfg(target_os = "linux")]
         if self.opening == Opening::Best {
             let resolve =
                 ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-            let opened = rustix::fs::openat2(&root.dir, whole.as_str(), flags, Mode::empty(), resolve);
+            let opened =
+                rustix::fs::openat2(&root.dir, whole.as_str(), flags, Mode::empty(), resolve);
             match opened {
                 // An old kernel, or a filter that does not know the call.
                 Err(Errno::NOSYS | Errno::PERM) => {}
                 opened => return opened.map_err(|errno| raced(path, errno)),
             }
         }
-        let mut dir = root.dir.try_clone().map_err(|source| ConfineError::Io { path: path.to_owned(), source })?;
+        let mut dir = root
+            .dir
+            .try_clone()
+            .map_err(|source| ConfineError::Io { path: path.to_owned(), source })?;
         let mut steps = whole.components().peekable();
         while let Some(step) = steps.next() {
             if step == Utf8Component::ParentDir {

@@ -148,13 +148,7 @@ impl Grants {
     /// How it stands with a call of a tool. A grant for the tool with other arguments says nothing about this call; where only an
     /// explicit one will do, neither does one for the whole tool.
     #[must_use]
-    pub fn state(
-        &self,
-        tool: &str,
-        subject: &Subject,
-        needed: Needed,
-        now: Moment,
-    ) -> GrantState {
+    pub fn state(&self, tool: &str, subject: &Subject, needed: Needed, now: Moment) -> GrantState {
         let covers = |pattern: &str| {
             (needed == Needed::Any || pattern.contains('('))
                 && Rights::only([pattern]).cover(tool, subject).is_ok()
@@ -174,9 +168,11 @@ impl Grants {
 
     /// The secrets that may be seen now.
     pub fn secrets(&self, now: Moment) -> impl Iterator<Item = &SecretKey> {
-        self.list.iter().filter(move |grant| grant.holds(now)).filter_map(|grant| match &grant.kind {
-            GrantKind::Secret(key) => Some(key),
-            GrantKind::Tool(_) => None,
+        self.list.iter().filter(move |grant| grant.holds(now)).filter_map(|grant| {
+            match &grant.kind {
+                GrantKind::Secret(key) => Some(key),
+                GrantKind::Tool(_) => None,
+            }
         })
     }
 
@@ -215,7 +211,8 @@ mod tests {
 
     #[test]
     fn a_grant_holds_until_its_end_and_not_at_it() {
-        let grant = Grant::lasting(GrantKind::Tool("bash".to_owned()), at(5), Duration::from_secs(5));
+        let grant =
+            Grant::lasting(GrantKind::Tool("bash".to_owned()), at(5), Duration::from_secs(5));
         assert!(grant.holds(at(9)));
         assert!(!grant.holds(at(10)));
     }
@@ -223,7 +220,9 @@ mod tests {
     #[test]
     fn a_tool_that_was_granted_once_is_denied_when_the_grant_is_gone() {
         let mut grants = Grants::default();
-        let state = |grants: &Grants, tool: &str, now| grants.state(tool, &Subject::Nothing, Needed::Any, at(now));
+        let state = |grants: &Grants, tool: &str, now| {
+            grants.state(tool, &Subject::Nothing, Needed::Any, at(now))
+        };
         assert_eq!(state(&grants, "bash", 0), GrantState::None);
         grants.add(tool("bash", 10));
         assert_eq!(state(&grants, "bash", 9), GrantState::Active);
@@ -261,7 +260,9 @@ mod tests {
 
     #[test]
     fn names_of_secrets_and_their_variables() {
-        for (text, variable) in [("db-key", Some("db_key")), (" A ", Some("A")), ("1st", Some("_1st"))] {
+        for (text, variable) in
+            [("db-key", Some("db_key")), (" A ", Some("A")), ("1st", Some("_1st"))]
+        {
             assert_eq!(SecretKey::new(text).map(|it| it.variable()).as_deref(), variable);
         }
         for text in ["", "a b", "a=b", "ä", &"x".repeat(101)] {

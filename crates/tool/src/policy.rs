@@ -162,7 +162,9 @@ impl fmt::Display for Question {
             Why::Effect(Effect::Writes) => write!(f, "`{tool}` changes files"),
             Why::Effect(Effect::Executes) => write!(f, "`{tool}` runs programs"),
             Why::Effect(Effect::Network) => write!(f, "`{tool}` uses the network"),
-            Why::Protected(file) => write!(f, "`{tool}` changes `{file}`, which others run or trust"),
+            Why::Protected(file) => {
+                write!(f, "`{tool}` changes `{file}`, which others run or trust")
+            }
         }
     }
 }
@@ -189,7 +191,9 @@ pub fn judge(
         GrantState::None => {}
     }
     let freely: &[Effect] = match mode {
-        PermissionMode::Plan | PermissionMode::DontAsk | PermissionMode::Default => &[Effect::Reads],
+        PermissionMode::Plan | PermissionMode::DontAsk | PermissionMode::Default => {
+            &[Effect::Reads]
+        }
         PermissionMode::AcceptEdits => &[Effect::Reads, Effect::Writes],
         PermissionMode::BypassPermissions => {
             &[Effect::Reads, Effect::Writes, Effect::Executes, Effect::Network]

@@ -147,8 +147,11 @@ impl Rights {
     /// nothing. A list that shares no tool with what there was leaves nothing.
     #[must_use]
     pub fn restrict<S: AsRef<str>>(&self, tools: impl IntoIterator<Item = S>) -> Self {
-        let named: Vec<String> =
-            tools.into_iter().map(|it| it.as_ref().trim().to_owned()).filter(|it| !it.is_empty()).collect();
+        let named: Vec<String> = tools
+            .into_iter()
+            .map(|it| it.as_ref().trim().to_owned())
+            .filter(|it| !it.is_empty())
+            .collect();
         if named.is_empty() { self.clone() } else { self.meet(&Self::only(named)) }
     }
 
@@ -212,13 +215,19 @@ impl Rights {
                     let rules: Vec<&Rule> = rules.iter().filter(|it| it.is_for(&names)).collect();
                     if rules.iter().all(|it| it.argument != Argument::Any) {
                         let texts = rules.iter().filter_map(|it| it.text());
-                        found.push(PathCondition::Only(texts.filter_map(PathPattern::allowing).collect()));
+                        found.push(PathCondition::Only(
+                            texts.filter_map(PathPattern::allowing).collect(),
+                        ));
                     }
                 }
-                Condition::Without(rule) if rule.is_for(&names) || (reads && rule.is_for(&read)) => {
+                Condition::Without(rule)
+                    if rule.is_for(&names) || (reads && rule.is_for(&read)) =>
+                {
                     // One that cannot be read as a pattern of paths, or is about the whole tool, spares nothing.
                     let pattern = rule.text().and_then(PathPattern::denying);
-                    found.push(pattern.map_or(PathCondition::Only(Vec::new()), PathCondition::Without));
+                    found.push(
+                        pattern.map_or(PathCondition::Only(Vec::new()), PathCondition::Without),
+                    );
                 }
                 Condition::Without(_) => {}
             }
@@ -238,7 +247,8 @@ impl From<&Tools> for Rights {
     /// What a definition says: no list, or an empty one, is no restriction.
     fn from(tools: &Tools) -> Self {
         let listed = tools.allow.as_deref().filter(|it| !it.is_empty());
-        let all = listed.map_or_else(Self::all, |it| Self::only(it.iter().map(ToolPattern::as_str)));
+        let all =
+            listed.map_or_else(Self::all, |it| Self::only(it.iter().map(ToolPattern::as_str)));
         all.without(tools.deny.iter().map(ToolPattern::as_str))
     }
 }
@@ -336,7 +346,8 @@ impl Rule {
             (Some(it), _) if matches!(it.trim(), "" | "*" | "**") => Argument::Any,
             (Some(it), _) => Argument::Matching(it.trim().to_owned()),
         };
-        let rule = |tool: String| Self { tool: ToolPattern::new(&tool), argument: argument.clone() };
+        let rule =
+            |tool: String| Self { tool: ToolPattern::new(&tool), argument: argument.clone() };
         canonical(pattern.tool()).into_iter().map(rule).collect()
     }
 

@@ -13,8 +13,8 @@ use crate::pattern::{Pattern, Symbol};
 
 mod word;
 
-/// Longer commands are not judged.
-const MAX_LENGTH: usize = 32 * 1024;
+/// Longer commands are not judged: the time that the parser takes grows with the square of a long pipeline.
+const MAX_LENGTH: usize = 4 * 1024;
 /// How often the parser may report that it still parses, each time after a hundred steps.
 const MAX_LOOKS: usize = 5_000;
 /// How often a command may hold another one (`sh -c`, `eval`).
@@ -156,17 +156,68 @@ pub(crate) enum Uncovered {
 
 /// Programs whose arguments are the words of another command, from some word on.
 const WRAPPERS: &[&str] = &[
-    "builtin", "busybox", "chroot", "chrt", "command", "coproc", "doas", "env", "exec", "find",
-    "flock", "ionice", "nice", "nohup", "nsenter", "parallel", "runuser", "script", "setpriv",
-    "setsid", "ssh", "stdbuf", "strace", "su", "sudo", "systemd-run", "taskset", "time", "timeout",
-    "toybox", "trap", "unbuffer", "unshare", "watch", "xargs",
+    "builtin",
+    "busybox",
+    "chroot",
+    "chrt",
+    "command",
+    "coproc",
+    "doas",
+    "env",
+    "exec",
+    "find",
+    "flock",
+    "ionice",
+    "nice",
+    "nohup",
+    "nsenter",
+    "parallel",
+    "runuser",
+    "script",
+    "setpriv",
+    "setsid",
+    "ssh",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "systemd-run",
+    "taskset",
+    "time",
+    "timeout",
+    "toybox",
+    "trap",
+    "unbuffer",
+    "unshare",
+    "watch",
+    "xargs",
 ];
 /// Programs that take a command as text.
 const SHELLS: &[&str] = &["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"];
 /// Programs that take a program as text, and the arguments that say so.
 const INTERPRETERS: &[&str] = &[
-    "awk", "bun", "deno", "fish", "gawk", "gdb", "lua", "mawk", "node", "osascript", "perl", "php",
-    "pwsh", "python", "python2", "python3", "ruby", "tclsh", "vim", "vi", "ex", "ed",
+    "awk",
+    "bun",
+    "deno",
+    "fish",
+    "gawk",
+    "gdb",
+    "lua",
+    "mawk",
+    "node",
+    "osascript",
+    "perl",
+    "php",
+    "pwsh",
+    "python",
+    "python2",
+    "python3",
+    "ruby",
+    "tclsh",
+    "vim",
+    "vi",
+    "ex",
+    "ed",
 ];
 
 impl Simple {
@@ -370,7 +421,8 @@ impl Reader<'_> {
         let mut cursor = node.walk();
         let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
         let operator = children.iter().find(|it| !it.is_named()).map_or("", |it| it.kind());
-        let mut targets = children.iter().filter(|it| it.is_named() && it.kind() != "file_descriptor");
+        let mut targets =
+            children.iter().filter(|it| it.is_named() && it.kind() != "file_descriptor");
         let (target, more) = (targets.next(), targets.next());
         let target = target.and_then(|it| {
             let read = word::read(self.text(*it));
@@ -428,8 +480,13 @@ impl Reader<'_> {
 /// Parts of words and of redirections, which have been read as a whole.
 fn is_part(node: Node<'_>, parent: &str) -> bool {
     match node.kind() {
-        "string_content" | "special_variable_name" | "variable_name" | "\"" | "$"
-        | "file_descriptor" | "=" => parent != "command",
+        "string_content"
+        | "special_variable_name"
+        | "variable_name"
+        | "\""
+        | "$"
+        | "file_descriptor"
+        | "=" => parent != "command",
         _ => !node.is_named() && matches!(parent, "file_redirect" | "herestring_redirect"),
     }
 }
@@ -451,7 +508,10 @@ fn named(kind: &str) -> &'static str {
         "heredoc_redirect" | "heredoc_body" | "heredoc_start" | "heredoc_end" => "a here-document",
         "function_definition" => "a function",
         "ansi_c_string" | "translated_string" => "a string of the shell's own kind",
-        "if_statement" | "while_statement" | "for_statement" | "c_style_for_statement"
+        "if_statement"
+        | "while_statement"
+        | "for_statement"
+        | "c_style_for_statement"
         | "case_statement" => "a statement",
         "declaration_command" | "unset_command" => "a declaration",
         _ => "this part of the command",

@@ -20,7 +20,6 @@ use agents_plugin::{
 };
 use agents_system::{
     dirs::{self, Dirs},
-    env,
     finding::Finding,
     process::{Call, find_program},
     sandbox::{self, Availability, Network, Rights},
@@ -29,29 +28,6 @@ use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
 const COMMAND: &str = "__sandboxed";
-
-/// What every program needs to start at all. Not all of `/dev`: disks and terminals are there, too.
-const SYSTEM: &[&str] = &[
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/etc",
-    "/proc",
-    "/nix/store",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-];
-
-/// What of cargo's home programs run and build with; the credentials are beside it.
-const OF_CARGO: &[&str] = &["bin", "registry", "git", "config.toml", "config"];
-
-/// Where `/etc/resolv.conf` often leads.
-const NAME_SERVICE: &[&str] = &["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager"];
 
 /// What of a plugin's programs is confined. Hosts start MCP servers themselves, and commands are typed by the user: only
 /// hooks can be.
@@ -165,15 +141,7 @@ fn confine(
 fn rights(active: &ActiveHook, runnable: &Runnable, dirs: &Dirs, room: &Utf8Path) -> Rights {
     let workspace = active.workspace.as_deref();
     let Needs { read, write, network } = &active.needs;
-    let mut readable: Vec<Utf8PathBuf> = SYSTEM.iter().map(Utf8PathBuf::from).collect();
-    if *network == Network::Allowed {
-        readable.extend(NAME_SERVICE.iter().map(Utf8PathBuf::from));
-    }
-    if let Ok(cargo) = dirs::cargo_home() {
-        readable.extend(OF_CARGO.iter().map(|name| cargo.join(name)));
-    }
-    let rustup = env::RUSTUP_HOME.absolute_path();
-    readable.extend(rustup.or_else(|| Some(dirs::home().ok()?.join(".rustup"))));
+    let mut readable = sandbox::programs(*network);
     readable.extend(agents_install::cache::homes(&dirs.cache));
     readable.push(active.dir.clone());
     readable.extend(workspace.map(Utf8Path::to_owned));

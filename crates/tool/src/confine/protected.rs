@@ -34,7 +34,10 @@ pub const PROTECTED: &[(&str, &str)] = &[
     (".github/{hooks,agents}/**", "a coding agent obeys it"),
     (".gitlab-ci.yml", "it is run where the repository is hosted"),
     (".mcp.json", "coding agents run the servers that it names"),
-    (".{agents,claude,codex,cursor,factory,gemini,goose,kiro,omp,opencode,qwen,zeph}/**", "a coding agent obeys it"),
+    (
+        ".{agents,claude,codex,cursor,factory,gemini,goose,kiro,omp,opencode,qwen,zeph}/**",
+        "a coding agent obeys it",
+    ),
     (".ssh/**", "it decides who may log in"),
     (".gnupg/**", "it holds keys"),
     (".{bash,zsh}{rc,_profile,_login,_logout,env}", "a shell runs it"),
@@ -81,13 +84,26 @@ mod tests {
     #[test]
     fn what_others_run_is_protected_and_sources_are_not() {
         for path in [
-            ".git", ".git/config", ".git/hooks/pre-commit", "sub/.git/config", ".GIT/config",
-            "vendor/x/.cargo/config.toml", "rust-toolchain.toml", ".envrc", ".vscode/tasks.json",
-            ".github/workflows/ci.yml", ".claude/settings.json", ".mcp.json", ".bashrc", ".zshenv",
+            ".git",
+            ".git/config",
+            ".git/hooks/pre-commit",
+            "sub/.git/config",
+            ".GIT/config",
+            "vendor/x/.cargo/config.toml",
+            "rust-toolchain.toml",
+            ".envrc",
+            ".vscode/tasks.json",
+            ".github/workflows/ci.yml",
+            ".claude/settings.json",
+            ".mcp.json",
+            ".bashrc",
+            ".zshenv",
         ] {
             assert!(reason(Utf8Path::new(path)).is_some(), "{path}");
         }
-        for path in ["src/main.rs", "build.rs", ".gitignore", ".github/README.md", "a.git/x", "Cargo.toml"] {
+        for path in
+            ["src/main.rs", "build.rs", ".gitignore", ".github/README.md", "a.git/x", "Cargo.toml"]
+        {
             assert_eq!(reason(Utf8Path::new(path)), None, "{path}");
         }
     }

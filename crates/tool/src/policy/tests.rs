@@ -48,8 +48,11 @@ fn the_table_of_modes() {
 fn a_grant_is_the_answer_where_it_would_ask_and_nowhere_else() {
     let mut grants = Grants::default();
     grants.add(granted("edit", 10));
-    let call = |tool| Call { tool, effects: Effects::WRITES, subject: &Subject::Nothing, protected: None };
-    let verdict = |tool, rights: &Rights, mode, now| judge(&call(tool), rights, mode, &grants, at(now)).rank();
+    let call =
+        |tool| Call { tool, effects: Effects::WRITES, subject: &Subject::Nothing, protected: None };
+    let verdict = |tool, rights: &Rights, mode, now| {
+        judge(&call(tool), rights, mode, &grants, at(now)).rank()
+    };
     let all = Rights::all();
     assert_eq!(verdict("edit", &all, PermissionMode::Default, 9), 2);
     assert_eq!(verdict("edit", &all, PermissionMode::DontAsk, 9), 2);
@@ -62,8 +65,12 @@ fn a_grant_is_the_answer_where_it_would_ask_and_nowhere_else() {
 #[test]
 fn a_protected_file_needs_a_grant_that_names_it() {
     let subject = Subject::Paths(vec![".git/config".into()]);
-    let call =
-        Call { tool: "write", effects: Effects::WRITES, subject: &subject, protected: Some(".git/config") };
+    let call = Call {
+        tool: "write",
+        effects: Effects::WRITES,
+        subject: &subject,
+        protected: Some(".git/config"),
+    };
     let verdict = |grant: Option<&str>, mode| {
         let mut grants = Grants::default();
         grant.into_iter().for_each(|it| grants.add(granted(it, 9)));
@@ -79,7 +86,8 @@ fn a_protected_file_needs_a_grant_that_names_it() {
 
 #[test]
 fn bypass_is_only_for_those_who_are_allowed_to() {
-    let mode = |bypass| Standing::root(Rights::all(), PermissionMode::BypassPermissions, bypass).mode;
+    let mode =
+        |bypass| Standing::root(Rights::all(), PermissionMode::BypassPermissions, bypass).mode;
     assert_eq!(mode(Bypass::Allowed), PermissionMode::BypassPermissions);
     assert_eq!(mode(Bypass::Forbidden), PermissionMode::AcceptEdits);
 }
@@ -102,8 +110,24 @@ fn what_conflicts() {
 
 /// Everything that a definition, a request, a grant or a mode may say, and calls that try all of it.
 const PATTERNS: &[&str] = &[
-    "read", "Read(src/**)", "write", "write(docs/*)", "edit", "search", "glob", "bash", "Bash(cargo *)",
-    "bash(cargo test *)", "bash(git push *)", "bash(", "mcp__a__*", "mcp__*", "*", "task(explore)", "todo", "",
+    "read",
+    "Read(src/**)",
+    "write",
+    "write(docs/*)",
+    "edit",
+    "search",
+    "glob",
+    "bash",
+    "Bash(cargo *)",
+    "bash(cargo test *)",
+    "bash(git push *)",
+    "bash(",
+    "mcp__a__*",
+    "mcp__*",
+    "*",
+    "task(explore)",
+    "todo",
+    "",
 ];
 
 fn rights() -> impl Strategy<Value = Rights> {
@@ -118,17 +142,20 @@ fn rights() -> impl Strategy<Value = Rights> {
 }
 
 fn grant() -> impl Strategy<Value = Grant> {
-    (select(PATTERNS), proptest::option::of(0_u64..20), any::<bool>()).prop_map(|(tool, until, is_tool)| {
-        let kind = match SecretKey::new("KEY") {
-            Some(key) if !is_tool => GrantKind::Secret(key),
-            _ => GrantKind::Tool(tool.to_owned()),
-        };
-        Grant { kind, until: until.map(at) }
-    })
+    (select(PATTERNS), proptest::option::of(0_u64..20), any::<bool>()).prop_map(
+        |(tool, until, is_tool)| {
+            let kind = match SecretKey::new("KEY") {
+                Some(key) if !is_tool => GrantKind::Secret(key),
+                _ => GrantKind::Tool(tool.to_owned()),
+            };
+            Grant { kind, until: until.map(at) }
+        },
+    )
 }
 
 fn call() -> impl Strategy<Value = (&'static str, Effects, Subject, Option<&'static str>)> {
-    let commands = ["cargo test -q", "cargo build", "git push x", "cargo a; rm b", "cargo $(x)", "("];
+    let commands =
+        ["cargo test -q", "cargo build", "git push x", "cargo a; rm b", "cargo $(x)", "("];
     let paths = ["src/a.rs", "docs/a.md", ".git/config", ""];
     let subject = prop_oneof![
         Just(Subject::Nothing),
@@ -137,9 +164,11 @@ fn call() -> impl Strategy<Value = (&'static str, Effects, Subject, Option<&'sta
         select(paths.to_vec()).prop_map(|it| Subject::Paths(vec![it.into()])),
         Just(Subject::Text("explore".to_owned())),
     ];
-    let tools = ["read", "write", "edit", "grep", "find", "bash", "mcp__a__b", "task", "todo", "unknown"];
-    let effects = vec(select(&[Effect::Reads, Effect::Writes, Effect::Executes, Effect::Network]), 0..3)
-        .prop_map(|it| it.into_iter().fold(Effects::NONE, Effects::and));
+    let tools =
+        ["read", "write", "edit", "grep", "find", "bash", "mcp__a__b", "task", "todo", "unknown"];
+    let effects =
+        vec(select(&[Effect::Reads, Effect::Writes, Effect::Executes, Effect::Network]), 0..3)
+            .prop_map(|it| it.into_iter().fold(Effects::NONE, Effects::and));
     (select(tools.to_vec()), effects, subject, proptest::option::of(Just(".git/config")))
 }
 

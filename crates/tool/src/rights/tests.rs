@@ -40,7 +40,8 @@ mod as_dispatch_contexts_know_them {
 
     #[test]
     fn restricting_twice_is_the_intersection_in_order() {
-        let rights = Rights::all().restrict(["write", "read", "glob"]).restrict(["glob", "read", "bash"]);
+        let rights =
+            Rights::all().restrict(["write", "read", "glob"]).restrict(["glob", "read", "bash"]);
         assert_eq!(rights.list(), Some(vec!["glob".to_owned(), "read".to_owned()]));
     }
 
@@ -132,7 +133,8 @@ fn a_star_in_parentheses_is_no_condition() {
 
 #[test]
 fn paths_and_texts() {
-    let rights = Rights::only(["read(src/**)", "task(explore)", "web_fetch(domain:*.rs)"]).without(["read(.env)"]);
+    let rights = Rights::only(["read(src/**)", "task(explore)", "web_fetch(domain:*.rs)"])
+        .without(["read(.env)"]);
     assert_eq!(rights.cover("read", &path("src/a.rs")), Ok(()));
     assert!(rights.cover("read", &path("src/.env")).is_err(), "at any depth");
     assert!(rights.cover("read", &path("Cargo.toml")).is_err());
