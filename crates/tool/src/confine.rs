@@ -438,6 +438,21 @@ impl Area {
         path: &Utf8Path,
         flags: OFlags,
     ) -> Result<OwnedFd, ConfineError> {
+        let opened = self.open_path(root, path, flags)?;
+        // With `O_PATH`, a link at the end is opened instead of refused.
+        let stat = rustix::fs::fstat(&opened).map_err(|errno| raced(path, errno))?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+            return Err(ConfineError::Raced { path: path.to_owned() });
+        }
+        Ok(opened)
+    }
+
+    fn open_path(
+        &self,
+        root: &Root,
+        path: &Utf8Path,
+        flags: OFlags,
+    ) -> Result<OwnedFd, ConfineError> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let whole = if path.as_str().is_empty() { Utf8Path::new(".") } else { path };
         #[cfg(target_os = "linux")]
@@ -466,11 +481,6 @@ impl Area {
             let flags = if last { flags } else { between };
             dir = rustix::fs::openat(&dir, step.as_str(), flags, Mode::empty())
                 .map_err(|errno| raced(path, errno))?;
-        }
-        // `O_PATH` with `O_NOFOLLOW` opens a link instead of refusing it.
-        let stat = rustix::fs::fstat(&dir).map_err(|errno| raced(path, errno))?;
-        if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
-            return Err(ConfineError::Raced { path: path.to_owned() });
         }
         Ok(dir)
     }
