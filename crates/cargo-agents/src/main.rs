@@ -51,6 +51,10 @@ fn main() -> ExitCode {
     if let Some(args) = commands::sandboxed::called(&argv) {
         return commands::sandboxed::become_program(args);
     }
+    #[cfg(target_os = "linux")]
+    if commands::keeper::called(&argv) {
+        return agents_system::process::keeper::keep();
+    }
     start(&argv)
 }
 

@@ -14,6 +14,7 @@
 //! | `hosts` | the user's `hosts.toml` |
 //! | `ledger` | the record of what we own |
 //! | `lockfile` | `Cargo.lock`, which we read without a TOML parser |
+//! | `shell` | a command that a model wants to run, judged by `bash(cargo *)` |
 
 #![allow(
     clippy::unwrap_used,
@@ -25,6 +26,7 @@
 
 use agents_system::edit::Format;
 
+pub mod commands;
 pub mod edits;
 pub mod files;
 
@@ -44,6 +46,7 @@ pub const TARGETS: &[Target] = &[
     ("hosts", |data| text(data, files::hosts)),
     ("ledger", files::ledger),
     ("lockfile", |data| text(data, files::lockfile)),
+    ("shell", |data| text(data, commands::shell)),
 ];
 
 /// Runs the target of that name.

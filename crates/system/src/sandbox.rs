@@ -1,6 +1,6 @@
 //! Confining ourselves for good, before we become a program that somebody else wrote.
 //!
-//! On Linux this is Landlock, which needs no privileges, together with no-new-privileges. What is not granted by
+//! On Linux this is Landlock, which needs no privileges, together with no-new-privileges and no capabilities. What is not granted by
 //! [`Rights`] is denied: files by path, TCP where the kernel can, and signals and abstract sockets of others where it can.
 //! UDP and sockets in the file system are beyond its reach. Other systems have nothing of the kind that we could use: there
 //! [`restrict`] fails, and the caller must not go on.

@@ -53,7 +53,10 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-trust",
         ],
     ),
-    ("agents-fuzz", &["agents-system", "agents-workspace", "agents-plugin", "agents-host"]),
+    (
+        "agents-fuzz",
+        &["agents-system", "agents-workspace", "agents-plugin", "agents-host", "agents-tool"],
+    ),
     ("agents-testkit", &[]),
     // Suites stand outside the house; they use the program as everybody does.
     ("hosts-suite", &["agents-system", "agents-testkit"]),

@@ -21,7 +21,7 @@ use crate::{
     bounds::{Bounds, marked},
     confine::{Place, protected},
     context::CallContext,
-    grants::{Grant, Moment},
+    grants::{Grant, Moment, SecretKey},
     policy::{Call, Question, Standing, Verdict},
     secrets::Mask,
     tool::{Intent, Output, ToolError, ToolSpec},
@@ -149,7 +149,7 @@ impl<E: Executor> Guarded<E> {
         let mut context = context.clone();
         context.area = context.area.under(standing.rights.paths(tool), changed);
         let standing = self.standing();
-        let granted: Vec<String> = standing.grants.secrets(now).map(|key| key.variable()).collect();
+        let granted: Vec<String> = standing.grants.secrets(now).map(SecretKey::variable).collect();
         context.secrets.retain(|(name, _)| granted.contains(name));
         Ok(context)
     }

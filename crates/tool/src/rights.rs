@@ -170,7 +170,7 @@ impl Rights {
                 rules.iter().any(|it| it.is_for(&names) && it.argument != Argument::Broken)
             }
             Condition::Without(rule) => {
-                !(rule.is_for(&names) && !matches!(rule.argument, Argument::Matching(_)))
+                !rule.is_for(&names) || matches!(rule.argument, Argument::Matching(_))
             }
         })
     }

@@ -166,7 +166,7 @@ fn run(keeper: &Keeper, input: &BashInput, context: &CallContext) -> Result<Outp
     let mut heard = Heard::default();
     let mut stop = || context.cancelled.is_cancelled() || Instant::now() >= deadline;
     let kept = keeper.run(&order, &mut |bytes| heard.push(bytes), &mut stop);
-    let restored = guardian.map(|it| it.restore()).unwrap_or_default();
+    let restored = guardian.map(Guardian::restore).unwrap_or_default();
     let kept = kept.map_err(|error| match error {
         KeepError::NoSandbox(why) => ToolError::NoSandbox { why },
         error => ToolError::failed(error.to_string()),

@@ -232,7 +232,7 @@ impl Sink for Lines<'_, '_> {
         }
         self.line(found.line_number(), ':', found.bytes());
         // A file of gigabytes must not be read after nobody wants it any more.
-        Ok(self.count % 64 != 0 || self.hunt.context.check().is_ok())
+        Ok(!self.count.is_multiple_of(64) || self.hunt.context.check().is_ok())
     }
 
     fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> Result<bool, Self::Error> {
