@@ -2,7 +2,7 @@
 //!
 //! The tree comes from tree-sitter's grammar of bash, which reads anything, never fails and never recurses; a grammar written
 //! for editors is not the shell, though. So an allowance is given only where there is nothing to get wrong: a list of
-//! plain commands. Every byte between two nodes must be blank, every word is read again by [`word`], and whatever is not on the short
+//! plain commands. Every byte between two nodes must be blank, every word is read again by our own rules, and whatever is not on the short
 //! list of known nodes makes the command one that *cannot be judged*, which is never allowed.
 
 use std::{fmt, sync::OnceLock};
