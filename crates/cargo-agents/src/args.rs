@@ -10,6 +10,7 @@ use camino::Utf8PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
+pub(crate) use model::ModelCommand;
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
 #[derive(Debug, Parser)]

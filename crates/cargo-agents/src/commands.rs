@@ -13,6 +13,8 @@ pub(crate) mod explain;
 pub(crate) mod hook;
 pub(crate) mod host;
 pub(crate) mod init;
+#[cfg(target_os = "linux")]
+pub(crate) mod keeper;
 pub(crate) mod list;
 pub(crate) mod model;
 pub(crate) mod plugin;

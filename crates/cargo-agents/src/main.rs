@@ -54,6 +54,10 @@ fn main() -> ExitCode {
     if commands::hook::prewarm::called(&argv) {
         return commands::hook::prewarm::run();
     }
+    #[cfg(target_os = "linux")]
+    if commands::keeper::called(&argv) {
+        return agents_system::process::keeper::keep();
+    }
     start(&argv)
 }
 

@@ -15,6 +15,7 @@
 //! | `ledger` | the record of what we own |
 //! | `agent_…` | definitions of agents, one target for each dialect: see [`agents`] |
 //! | `lockfile` | `Cargo.lock`, which we read without a TOML parser |
+//! | `shell` | a command that a model wants to run, judged by `bash(cargo *)` |
 
 #![allow(
     clippy::unwrap_used,
@@ -28,6 +29,7 @@ use agents_agent::definition::Dialect;
 use agents_system::edit::Format;
 
 pub mod agents;
+pub mod commands;
 pub mod edits;
 pub mod files;
 
@@ -60,6 +62,7 @@ pub const TARGETS: &[Target] = &[
     ("agent_kiro", |data| agents::check(Dialect::Kiro, data)),
     ("agent_qwen", |data| agents::check(Dialect::Qwen, data)),
     ("agent_factory", |data| agents::check(Dialect::Factory, data)),
+    ("shell", |data| text(data, commands::shell)),
 ];
 
 /// Runs the target of that name.

@@ -8,7 +8,6 @@ use agents_install::Runnable;
 use agents_system::{
     cache::name_hash,
     dirs::{self, Dirs},
-    env,
     finding::Finding,
     process::{Call, find_program},
     sandbox::{self, Availability, Lack, Network, Rights},
@@ -28,29 +27,6 @@ mod tests;
 
 /// The word that makes this program confine itself and become another one.
 pub const COMMAND: &str = "__sandboxed";
-
-/// What every program needs to start at all. Not all of `/dev`: disks and terminals are there, too.
-const SYSTEM: &[&str] = &[
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/etc",
-    "/proc",
-    "/nix/store",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-];
-
-/// What of cargo's home programs run and build with; the credentials are beside it.
-const OF_CARGO: &[&str] = &["bin", "registry", "git", "config.toml", "config"];
-
-/// Where `/etc/resolv.conf` often leads.
-const NAME_SERVICE: &[&str] = &["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager"];
 
 /// Whether the programs of a plugin are confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,15 +162,7 @@ impl<'a> Owner<'a> {
 
     fn rights(&self, runnable: &Runnable, dirs: &Dirs, room: &Utf8Path) -> Rights {
         let Needs { read, write, network } = self.needs;
-        let mut readable: Vec<Utf8PathBuf> = SYSTEM.iter().map(Utf8PathBuf::from).collect();
-        if *network == Network::Allowed {
-            readable.extend(NAME_SERVICE.iter().map(Utf8PathBuf::from));
-        }
-        if let Ok(cargo) = dirs::cargo_home() {
-            readable.extend(OF_CARGO.iter().map(|name| cargo.join(name)));
-        }
-        let rustup = env::RUSTUP_HOME.absolute_path();
-        readable.extend(rustup.or_else(|| Some(dirs::home().ok()?.join(".rustup"))));
+        let mut readable = sandbox::programs(*network);
         readable.extend(agents_install::cache::homes(&dirs.cache));
         readable.push(self.dir.to_owned());
         readable.extend(self.workspace.map(Utf8Path::to_owned));

@@ -126,6 +126,12 @@ pub fn named_by_host(name: &str) -> Option<String> {
     named_by_plugin(name)?.into_string().ok()
 }
 
+/// A variable that is handed on to the programs that a tool runs.
+#[must_use]
+pub fn handed_on(name: &str) -> Option<String> {
+    named_by_host(name)
+}
+
 /// Whether a variable that a plugin names (in an `env(...)` predicate) is set, and to what.
 #[must_use]
 pub fn named_by_plugin(name: &str) -> Option<OsString> {

@@ -20,6 +20,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::env;
 
+#[cfg(target_os = "linux")]
+pub mod keeper;
 #[cfg(unix)]
 mod together;
 #[cfg(unix)]

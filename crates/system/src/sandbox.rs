@@ -1,6 +1,6 @@
 //! Confining ourselves for good, before we become a program that somebody else wrote.
 //!
-//! On Linux this is Landlock, which needs no privileges, together with no-new-privileges. What is not granted by
+//! On Linux this is Landlock, which needs no privileges, together with no-new-privileges and no capabilities. What is not granted by
 //! [`Rights`] is denied: files by path, TCP where the kernel can, and signals and abstract sockets of others where it can.
 //! UDP and sockets in the file system are beyond its reach. Other systems have nothing of the kind that we could use: there
 //! [`restrict`] fails, and the caller must not go on.
@@ -10,8 +10,12 @@ use std::fmt;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
+use crate::{dirs, env};
+
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+mod network;
 #[cfg(target_os = "linux")]
 use linux as mechanism;
 
@@ -36,6 +40,29 @@ pub enum Network {
     /// It may.
     Allowed,
 }
+
+/// What every program needs to start at all. Not all of `/dev`: disks and terminals are there, too.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/etc",
+    "/proc",
+    "/nix/store",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
+
+/// What of cargo's home programs run and build with; the credentials are beside it.
+const OF_CARGO: &[&str] = &["bin", "registry", "git", "config.toml", "config"];
+
+/// Where `/etc/resolv.conf` often leads.
+const NAME_SERVICE: &[&str] = &["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager"];
 
 /// How far programs can be confined here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,10 +124,34 @@ pub fn available() -> Availability {
     mechanism::available()
 }
 
+/// What programs need to read to start at all, and the Rust toolchains without the credentials.
+#[must_use]
+pub fn programs(network: Network) -> Vec<Utf8PathBuf> {
+    let mut readable: Vec<Utf8PathBuf> = SYSTEM.iter().map(Utf8PathBuf::from).collect();
+    if network == Network::Allowed {
+        readable.extend(NAME_SERVICE.iter().map(Utf8PathBuf::from));
+    }
+    if let Ok(cargo) = dirs::cargo_home() {
+        readable.extend(OF_CARGO.iter().map(|name| cargo.join(name)));
+    }
+    let rustup = env::RUSTUP_HOME.absolute_path();
+    readable.extend(rustup.or_else(|| Some(dirs::home().ok()?.join(".rustup"))));
+    readable
+}
+
 /// Confines the calling thread, and whatever it starts or becomes, for good. An error means that the rules are not
 /// in force.
 pub fn restrict(rights: &Rights) -> Result<Enforced, SandboxError> {
     mechanism::restrict(rights)
+}
+
+/// Keeps the calling thread, and whatever it starts or becomes, from making sockets of any kind, for good: what [`restrict`]
+/// cannot (UDP, sockets in the file system, TCP on an older kernel) included. Needs no Landlock.
+pub fn cut_network() -> Result<(), SandboxError> {
+    #[cfg(target_os = "linux")]
+    return network::cut();
+    #[cfg(not(target_os = "linux"))]
+    Err(SandboxError::Unavailable(Lack::System))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -160,6 +211,25 @@ mod tests {
         assert_eq!(found, [(true, false, false), (true, true, true), (false, false, false)]);
         // Nobody else is confined.
         assert_eq!(can("other"), (true, true, true));
+    }
+
+    #[test]
+    fn without_sockets_there_is_no_way_out() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let found = std::thread::scope(|scope| {
+            let cut = scope.spawn(|| {
+                cut_network().unwrap();
+                let tcp = std::net::TcpStream::connect(address).is_ok();
+                let udp = std::net::UdpSocket::bind("127.0.0.1:0").is_ok();
+                let local = std::os::unix::net::UnixDatagram::unbound().is_ok();
+                let pair = std::os::unix::net::UnixStream::pair().is_ok();
+                (tcp, udp, local, pair)
+            });
+            cut.join().unwrap()
+        });
+        assert_eq!(found, (false, false, false, true));
+        assert!(std::net::TcpStream::connect(address).is_ok(), "nobody else is cut off");
     }
 
     #[test]

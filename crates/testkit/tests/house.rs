@@ -39,6 +39,18 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "agents-tool",
+        &[
+            "agents-system",
+            "agents-workspace",
+            "agents-install",
+            "agents-plugin",
+            "agents-host",
+            "agents-hook",
+            "agents-agent",
+        ],
+    ),
+    (
         "cargo-agents",
         &[
             "agents-system",
@@ -49,13 +61,21 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-sync",
             "agents-hook",
             "agents-agent",
+            "agents-tool",
             "agents-trust",
             "agents-model",
         ],
     ),
     (
         "agents-fuzz",
-        &["agents-system", "agents-workspace", "agents-plugin", "agents-host", "agents-agent"],
+        &[
+            "agents-system",
+            "agents-workspace",
+            "agents-plugin",
+            "agents-host",
+            "agents-agent",
+            "agents-tool",
+        ],
     ),
     // The scripted endpoint is part of the program, and what tests stand on.
     ("agents-testkit", &["agents-model"]),

@@ -5,6 +5,8 @@ use landlock::{
     RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+
 use super::{Availability, Enforced, Lack, Network, Rights, SandboxError};
 
 /// What must be confined, or nothing runs.
@@ -38,6 +40,10 @@ pub(super) fn restrict(rights: &Rights) -> Result<Enforced, SandboxError> {
     if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
         return Err(SandboxError::NotInForce);
     }
+    // Who may do more than others may read the memory and the environment of any process, rules or not.
+    let none = CapabilitySet::empty();
+    let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    set_capabilities(None, none).map_err(|errno| SandboxError::Refused(Box::new(errno)))?;
     Ok(match (available, rights.network) {
         (Availability::FilesOnly, Network::Denied) => Enforced::FilesOnly,
         _ => Enforced::Whole,

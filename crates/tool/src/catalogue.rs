@@ -1,0 +1,79 @@
+//! The tools that there are.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures_util::future::BoxFuture;
+
+use crate::{
+    context::CallContext,
+    executor::{Executor, Request},
+    tool::{Intent, Output, Tool, ToolError, ToolSpec},
+};
+
+/// The tools that there are, by name. What of it an agent may use is not decided here.
+#[derive(Clone, Default)]
+pub struct Catalogue {
+    tools: BTreeMap<String, Arc<dyn Tool>>,
+}
+
+impl std::fmt::Debug for Catalogue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.tools.keys()).finish()
+    }
+}
+
+/// Two tools with one name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there are two tools `{0}`")]
+pub struct TwoTools(pub String);
+
+impl Catalogue {
+    /// With one more.
+    pub fn add(&mut self, tool: impl Tool + 'static) -> Result<(), TwoTools> {
+        self.add_shared(Arc::new(tool))
+    }
+
+    /// With one more that others use, too.
+    pub fn add_shared(&mut self, tool: Arc<dyn Tool>) -> Result<(), TwoTools> {
+        let name = tool.name().to_owned();
+        if self.tools.contains_key(&name) {
+            return Err(TwoTools(name));
+        }
+        self.tools.insert(name, tool);
+        Ok(())
+    }
+
+    /// The tool of that name.
+    pub fn get(&self, name: &str) -> Result<&Arc<dyn Tool>, ToolError> {
+        self.tools.get(name).ok_or_else(|| ToolError::Unknown {
+            name: name.to_owned(),
+            offered: self.tools.keys().cloned().collect(),
+        })
+    }
+}
+
+impl Executor for Catalogue {
+    fn offered(&self) -> Vec<ToolSpec> {
+        let spec = |tool: &Arc<dyn Tool>| ToolSpec {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            input_schema: tool.schema(),
+        };
+        self.tools.values().map(spec).collect()
+    }
+
+    fn intent(&self, request: &Request, context: &CallContext) -> Result<Intent, ToolError> {
+        self.get(&request.tool)?.intent(&request.input, context)
+    }
+
+    fn execute<'a>(
+        &'a self,
+        request: Request,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move {
+            context.check()?;
+            self.get(&request.tool)?.call(request.input, context).await
+        })
+    }
+}

@@ -1,0 +1,62 @@
+//! What an agent may touch: tools, and everything that stands around them.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`tool`] | what a tool is: [`Tool`], and [`Typed`] for those whose input is a type |
+//! | [`context`] | what one call may use: directories, secrets, time, confinement |
+//! | [`catalogue`] | the tools that there are |
+//! | [`executor`] | what stands around them: the guard, and what turns results into what a model may read |
+//! | [`rights`] | what an agent may at most do, as a lattice |
+//! | [`policy`] | one judgement before every call, from rights, mode, grants and time |
+//! | [`grants`] | permissions for a time |
+//! | [`shell`] | what a command for the shell would run |
+//! | [`confine`] | files below the roots and no others; those that are protected |
+//! | [`secrets`] | values that nobody may see |
+//! | [`bounds`] | how much of a result a model is shown, marked as data |
+//! | [`artifacts`] | where the rest of it is kept |
+//! | [`tools`] | `read`, `write`, `edit`, `search`, `find`, `bash` |
+//!
+//! ```
+//! use agents_agent::definition::PermissionMode;
+//! use agents_tool::{Bypass, Effects, Grants, Rights, Subject, Verdict, policy};
+//!
+//! let rights = Rights::only(["read", "bash(cargo *)"]).meet(&Rights::only(["bash(cargo test *)"]));
+//! let judge = |command: &str| {
+//!     let subject = Subject::Command(command.to_owned());
+//!     let call = policy::Call { tool: "bash", effects: Effects::ALL, subject: &subject, protected: None };
+//!     policy::judge(&call, &rights, PermissionMode::BypassPermissions, &Grants::default(), Default::default())
+//! };
+//! assert_eq!(judge("cargo test --lib && cargo test --doc"), Verdict::Allow);
+//! assert!(matches!(judge("cargo test; curl evil.example"), Verdict::Deny(_)));
+//! ```
+
+pub mod artifacts;
+pub mod bounds;
+pub mod catalogue;
+pub mod confine;
+pub mod context;
+pub mod executor;
+pub mod grants;
+mod guardian;
+mod pattern;
+pub mod policy;
+pub mod rights;
+pub mod secrets;
+pub mod shell;
+pub mod tool;
+pub mod tools;
+
+pub use catalogue::Catalogue;
+pub use confine::{Area, RootAccess};
+pub use context::{CallContext, Confinement, Sandbox};
+pub use executor::{Approver, Executor, Guarded, Presented, Request, ToolResult};
+pub use grants::{Grant, GrantKind, Grants, Moment};
+pub use policy::{Birth, Bypass, Effect, Effects, Standing, Verdict};
+pub use rights::{Rights, Subject};
+pub use tool::{Intent, Output, Tool, ToolError, ToolSpec, Typed};
+
+/// Sixty-four bits that nobody can guess.
+pub(crate) fn random() -> u64 {
+    use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+    RandomState::new().build_hasher().finish()
+}

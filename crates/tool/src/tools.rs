@@ -1,0 +1,52 @@
+//! The tools themselves.
+
+mod bash;
+mod edit;
+mod find;
+mod read;
+mod search;
+mod write;
+
+pub use bash::Bash;
+pub use edit::{Edit, EditInput, Replacement};
+pub use find::{Find, FindInput};
+pub use read::{Read, ReadInput};
+pub use search::{Search, SearchInput};
+pub use write::{Write, WriteInput};
+
+use crate::{
+    catalogue::{Catalogue, TwoTools},
+    confine::Place,
+    context::CallContext,
+    policy::Effects,
+    rights::Subject,
+    tool::{Intent, ToolError},
+};
+
+/// Larger files are not read whole.
+const MAX_FILE: u64 = 32 * 1024 * 1024;
+
+/// Adds the tools that work on files, and the one that runs programs if there is a keeper for them.
+pub fn add_all(catalogue: &mut Catalogue, bash: Option<Bash>) -> Result<(), TwoTools> {
+    catalogue.add(Read)?;
+    catalogue.add(Write)?;
+    catalogue.add(Edit)?;
+    catalogue.add(Search::default())?;
+    catalogue.add(Find)?;
+    bash.map_or(Ok(()), |bash| catalogue.add(bash))
+}
+
+/// A call about one file.
+fn about(path: &str, effects: Effects, context: &CallContext) -> Result<Intent, ToolError> {
+    let place = context.area.locate(path)?;
+    let subject = Subject::Paths(vec![place.relative().to_owned()]);
+    let changes = if effects.changes() { vec![place] } else { Vec::new() };
+    Ok(Intent { effects, subject, changes })
+}
+
+/// Where a walk starts: a directory, without a link on the way.
+fn start(path: Option<&str>, context: &CallContext) -> Result<Place, ToolError> {
+    let place = context.area.locate(path.unwrap_or("."))?;
+    context.area.open_directory(&place)?;
+    Ok(place)
+}
