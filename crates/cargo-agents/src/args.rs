@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod agent;
+mod later;
 mod model;
 
 use std::ffi::OsString;
@@ -10,6 +11,7 @@ use camino::Utf8PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
+pub(crate) use later::Later;
 pub(crate) use model::ModelCommand;
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
@@ -124,7 +126,7 @@ pub(crate) enum Command {
         #[arg(long)]
         sbom: bool,
         #[command(subcommand)]
-        command: Option<AuditCommand>,
+        command: Option<Later<AuditCommand>>,
     },
     /// What is active here and why, and whether your coding agents have it
     Status,
@@ -172,40 +174,40 @@ pub(crate) enum Command {
     /// See which coding agents are known, and where their files are
     Host {
         #[command(subcommand)]
-        command: HostCommand,
+        command: Later<HostCommand>,
     },
     /// See the settings that count, and where they come from
     Config {
         #[command(subcommand)]
-        command: ConfigCommand,
+        command: Later<ConfigCommand>,
     },
     /// See, check and fetch plugins
     Plugin {
         #[command(subcommand)]
-        command: PluginCommand,
+        command: Later<PluginCommand>,
     },
     /// See, check and unpack agents, wherever they come from
     Agent {
         #[command(subcommand)]
-        command: AgentCommand,
+        command: Later<AgentCommand>,
     },
     /// See which models there are, test them, and find out which one an agent runs on
     Model {
         #[command(subcommand)]
-        command: ModelCommand,
+        command: Later<ModelCommand>,
     },
     /// See the workflow commands of your coding agents
     #[command(name = "command")]
     Workflow {
         #[command(subcommand)]
-        command: WorkflowCommand,
+        command: Later<WorkflowCommand>,
     },
     /// See what hooks do when a coding agent calls them
     // Hosts call it; among the commands for people it would only be in the way.
     #[command(hide = true)]
     Hook {
         #[command(subcommand)]
-        command: Option<HookCommand>,
+        command: Option<Later<HookCommand>>,
     },
     /// Print a completion script for a shell
     Completions {

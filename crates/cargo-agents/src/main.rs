@@ -130,7 +130,7 @@ fn obey(
             commands::update::run(settings, output, name.as_deref(), manner)
         }
         Some(Command::Audit { sbom, command }) => {
-            commands::audit::run(settings, output, sbom, command)
+            commands::audit::run(settings, output, sbom, command.map(|it| it.0))
         }
         Some(Command::Status) => commands::status::run(settings, output),
         Some(Command::Use { name, global, remove }) => {
@@ -150,13 +150,17 @@ fn obey(
             let treatment = if fix { Treatment::Fix } else { Treatment::Report };
             commands::doctor::run(settings, output, treatment)
         }
-        Some(Command::Host { command }) => commands::host::run(settings, output, &command),
-        Some(Command::Config { command }) => commands::config::run(settings, output, &command),
-        Some(Command::Plugin { command }) => commands::plugin::run(settings, output, command),
-        Some(Command::Hook { command }) => commands::hook::run(settings, output, command),
-        Some(Command::Agent { command }) => commands::agent::run(settings, output, &command),
-        Some(Command::Model { command }) => commands::model::run(settings, output, &command),
-        Some(Command::Workflow { command }) => commands::workflow::run(settings, output, &command),
+        Some(Command::Host { command }) => commands::host::run(settings, output, &command.0),
+        Some(Command::Config { command }) => commands::config::run(settings, output, &command.0),
+        Some(Command::Plugin { command }) => commands::plugin::run(settings, output, command.0),
+        Some(Command::Hook { command }) => {
+            commands::hook::run(settings, output, command.map(|it| it.0))
+        }
+        Some(Command::Agent { command }) => commands::agent::run(settings, output, &command.0),
+        Some(Command::Model { command }) => commands::model::run(settings, output, &command.0),
+        Some(Command::Workflow { command }) => {
+            commands::workflow::run(settings, output, &command.0)
+        }
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),
         Some(Command::Tour { keep }) => commands::tour::run(settings, output, keep),
         Some(Command::CrateInfo(wanted)) => commands::crate_info::run(settings, output, &wanted),

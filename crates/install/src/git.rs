@@ -11,7 +11,7 @@ use agents_system::{memory::Watch, process::Call, progress::Progress};
 use camino::{Utf8Path, Utf8PathBuf};
 
 pub use address::{AddressError, GitAddress};
-pub use checkout::{Checkout, Checkouts, TreeNow, TreeStanding};
+pub use checkout::{Checkout, Checkouts, TreeNow, TreeStanding, Trees};
 pub(crate) use checkout::{TreeOrigin, tree_slot};
 use content::tree_digest;
 

@@ -2,13 +2,13 @@
 //! for it.
 
 use std::{
-    cell::RefCell,
+    cell::{OnceCell, RefCell},
     collections::{BTreeMap, BTreeSet},
 };
 
 use agents_install::{
     AcquireError, Installation, Installed,
-    git::{GitAddress, TreeNow},
+    git::{GitAddress, TreeNow, Trees},
 };
 use agents_plugin::{
     active::{ActiveSet, Cause, State},
@@ -38,6 +38,7 @@ pub struct Surveyor<'a> {
     trust: BTreeMap<PluginKey, Trust>,
     /// Where registries are, each found out once.
     places: RefCell<BTreeMap<String, RegistryFrom>>,
+    trees: OnceCell<Trees>,
 }
 
 /// What is not on this machine.
@@ -66,7 +67,14 @@ impl<'a> Surveyor<'a> {
     /// For this workspace.
     #[must_use]
     pub fn new(registries: Registries<'a>, set: &'a ActiveSet, workspace: &'a Workspace) -> Self {
-        Self { registries, set, workspace, trust: trust_in(set), places: RefCell::default() }
+        Self {
+            registries,
+            set,
+            workspace,
+            trust: trust_in(set),
+            places: RefCell::default(),
+            trees: OnceCell::new(),
+        }
     }
 
     /// Every active plugin except those that ship inside the program. What the workspace keeps without a manifest is no more than
@@ -84,14 +92,13 @@ impl<'a> Surveyor<'a> {
     /// What an active plugin says now, with the files of its own that it runs: what its hash is of.
     #[must_use]
     pub fn content(&self, wanted: &PluginKey) -> Option<SkillTree> {
-        self.set.active().find(|plugin| key(plugin) == *wanted).map(content)
+        self.active(wanted).map(content)
     }
 
     /// The manifest of an active plugin, and the files beside it that it runs.
     #[must_use]
     pub fn files_of(&self, wanted: &PluginKey) -> Vec<Utf8PathBuf> {
-        let plugin = self.set.active().find(|plugin| key(plugin) == *wanted);
-        plugin.map_or_else(Vec::new, |plugin| {
+        self.active(wanted).map_or_else(Vec::new, |plugin| {
             let programs = own_programs(plugin).into_iter().map(|path| plugin.dir().join(path));
             programs.chain([plugin.file.clone()]).collect()
         })
@@ -156,7 +163,7 @@ impl<'a> Surveyor<'a> {
     /// The tree in our cache that something is in.
     #[must_use]
     pub fn tree_around(&self, dir: &Utf8Path) -> Option<Utf8PathBuf> {
-        self.registries.checkouts.tree_around(dir)
+        self.trees.get_or_init(|| self.registries.checkouts.trees()).around(dir)
     }
 
     /// What is in such a tree now.
@@ -167,7 +174,11 @@ impl<'a> Surveyor<'a> {
     /// Where an active plugin is.
     #[must_use]
     pub fn dir(&self, wanted: &PluginKey) -> Option<&Utf8Path> {
-        self.set.active().find(|plugin| key(plugin) == *wanted).map(Plugin::dir)
+        self.active(wanted).map(Plugin::dir)
+    }
+
+    fn active(&self, (name, origin): &PluginKey) -> Option<&'a Plugin> {
+        self.set.active().find(|plugin| (&plugin.name, &plugin.origin) == (name, origin))
     }
 
     /// Something in a directory that comes from there.
@@ -395,7 +406,8 @@ fn own_programs(plugin: &Plugin) -> Vec<Utf8PathBuf> {
         (None, Some(Executable(path) | Script(path))) => Some(Utf8PathBuf::from(path)),
         _ => None,
     };
-    manifest.installations.values().filter_map(of).collect()
+    // What stands elsewhere is the machine's, and differs from one to the next.
+    manifest.installations.values().filter_map(of).filter(|path| path.is_relative()).collect()
 }
 
 fn redacted(url: &str) -> String {

@@ -51,6 +51,30 @@ pub struct TreeNow {
     pub standing: TreeStanding,
 }
 
+/// The directory that all trees of a cache are in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trees {
+    /// The path that trees have when they are handed out.
+    named: Utf8PathBuf,
+    /// As it really is; `None` if nothing was ever fetched.
+    real: Option<Utf8PathBuf>,
+}
+
+impl Trees {
+    /// The tree that a path is in, as it really is. The path is one that was handed out, or the real path of something.
+    #[must_use]
+    pub fn around(&self, path: &Utf8Path) -> Option<Utf8PathBuf> {
+        let real = self.real.as_ref()?;
+        if !path.starts_with(&self.named) && !path.starts_with(real) {
+            return None;
+        }
+        let path = path.canonicalize_utf8().ok()?;
+        let mut parts = path.strip_prefix(real).ok()?.components();
+        let (slot, generation) = (parts.next()?, parts.next()?);
+        Some(real.join(slot).join(generation))
+    }
+}
+
 /// Whether a tree is what was fetched, as far as we wrote that down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeStanding {
@@ -106,17 +130,14 @@ impl<'a> Checkouts<'a> {
         Some(SystemTime::UNIX_EPOCH + Duration::from_secs(state.checked))
     }
 
-    /// The checked-out tree that a path is in, as it really is.
+    /// Where all trees are. Costs several system calls, so whoever asks often keeps it.
     #[must_use]
-    pub fn tree_around(&self, path: &Utf8Path) -> Option<Utf8PathBuf> {
-        let all = self.cache.join(REPOSITORIES).canonicalize_utf8().ok()?;
-        let path = path.canonicalize_utf8().ok()?;
-        let mut parts = path.strip_prefix(&all).ok()?.components();
-        let (slot, generation) = (parts.next()?, parts.next()?);
-        Some(all.join(slot).join(generation))
+    pub fn trees(&self) -> Trees {
+        let named = self.cache.join(REPOSITORIES);
+        Trees { real: named.canonicalize_utf8().ok(), named }
     }
 
-    /// What is in a tree that [`tree_around`](Self::tree_around) gave. It is read if anything in it looks different from the
+    /// What is in a tree that [`Trees::around`] gave. It is read if anything in it looks different from the
     /// last time.
     pub fn look(&self, tree: &Utf8Path) -> Result<TreeNow, AcquireError> {
         let slot = tree.parent().map(|dir| Slot { dir: dir.to_owned() });

@@ -95,14 +95,14 @@ fn whatever_is_changed_in_a_tree_shows() {
     for tree in [None, Some("main/d")] {
         with(&world, |checkouts| {
             let got = checkouts.checkout(&address(&repo.url(), tree), Update::None).unwrap();
-            let dir = checkouts.tree_around(&got.dir).unwrap();
+            let dir = checkouts.trees().around(&got.dir).unwrap();
             let before = checkouts.look(&dir).unwrap();
             assert_eq!(before.standing, TreeStanding::AsFetched, "{tree:?}");
             fs_err::write(got.dir.join("planted"), "y").unwrap();
             let after = checkouts.look(&dir).unwrap();
             assert_eq!(after.standing, TreeStanding::Changed, "{tree:?}");
             assert_ne!(after.digest, before.digest, "{tree:?}");
-            assert_eq!(checkouts.tree_around(&world.cache()), None);
+            assert_eq!(checkouts.trees().around(&world.cache()), None);
         });
     }
 }
