@@ -176,7 +176,11 @@ fn others_run(requests: &[Request], workspace: &Utf8Path) -> Verdict {
 /// What we touched is as it was before. Where the client wrote to the same file in the meantime, only its
 /// own change may be left.
 fn is_clean(before: &Tree, synced: &Tree, used: &Tree, after: &Tree) -> Verdict {
-    let touched = synced.iter().filter(|(path, bytes)| before.get(*path) != Some(*bytes));
+    // What was agreed to is the workspace's, like `Cargo.lock`, and stays.
+    let is_ours = |path: &str| !path.ends_with("/agents.lock");
+    let touched = synced
+        .iter()
+        .filter(|(path, bytes)| before.get(*path) != Some(*bytes) && is_ours(path.as_ref()));
     for (path, bytes) in touched {
         let was = before.get(path);
         let is = after.get(path);

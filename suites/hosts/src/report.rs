@@ -147,7 +147,7 @@ pub(crate) fn write_page(rows: &[Row]) -> anyhow::Result<()> {
          - **MCP tool offered**, **called**: the tool of the plugin's MCP server is offered to the model; when the model calls it, the server's answer is in the next request.\n\
          - **context told**: what we say at the start of a session is in what the client sent to the model.\n\
          - **deny blocks**: the command that the plugin's hook denies was tried and left no file; **reason told**: the model got the hook's own words; **others run**: the next command made its file.\n\
-         - **clean after uninstall**: every file that `sync` touched is as it was, except for what the client wrote itself.\n\
+         - **clean after uninstall**: every file that `sync` touched is as it was, except for what the client wrote itself and for `agents.lock`, which is the workspace's.\n\
          - **starts without us**: the client works afterwards, and knows neither the skill nor the tool any more.\n",
         table(rows)
     );
