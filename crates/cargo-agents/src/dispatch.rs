@@ -103,7 +103,6 @@ fn resolve(here: &Here<'_>, offered: &Offered<'_>, output: &Output) -> Result<Ca
     let owner = Owner::new(plugin, &manifest.sandbox, root);
     let prepared = owner.confine_typed(&runnable, &here.settings.dirs, &here.settings.cwd);
     let prepared = prepared.map_err(|error| unconfined(offered, &error))?;
-    output.findings(&prepared.findings);
     Ok(prepared.call)
 }
 

@@ -8,9 +8,8 @@ use agents_install::Runnable;
 use agents_system::{
     cache::name_hash,
     dirs::{self, Dirs},
-    finding::Finding,
     process::{Call, find_program},
-    sandbox::{self, Availability, Lack, Network, Rights},
+    sandbox::{self, Availability, Lack, Rights},
 };
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
@@ -65,15 +64,13 @@ pub struct Prepared {
     pub call: Call,
     /// Where a confined program can write; it goes with this value.
     pub temporary: Option<TempDir>,
-    /// What the user should know.
-    pub findings: Vec<Finding>,
 }
 
 impl Prepared {
     /// The call of a program that runs with the user's rights.
     #[must_use]
     pub fn free(runnable: &Runnable) -> Self {
-        Self { call: runnable.call(), temporary: None, findings: Vec::new() }
+        Self { call: runnable.call(), temporary: None }
     }
 }
 
@@ -89,6 +86,13 @@ pub enum ConfineError {
     /// The rights cannot be handed over.
     #[error("its sandbox cannot be described: {0}")]
     Rights(#[from] serde_json::Error),
+}
+
+fn possible(available: Availability) -> Result<(), ConfineError> {
+    match available {
+        Availability::Available => Ok(()),
+        Availability::Unavailable(lack) => Err(ConfineError::Unavailable(lack)),
+    }
 }
 
 impl<'a> Owner<'a> {
@@ -109,12 +113,12 @@ impl<'a> Owner<'a> {
         runnable: &Runnable,
         dirs: &Dirs,
     ) -> Result<Prepared, ConfineError> {
-        let findings = self.open_network(available)?;
+        possible(available)?;
         let temporary = tempfile::Builder::new().prefix("cargo-agents-").tempdir()?;
         let room = utf8(temporary.path())?;
         self.make_directories();
         let call = enter(runnable.call(), &self.rights(runnable, dirs, room), room)?;
-        Ok(Prepared { call, temporary: Some(temporary), findings })
+        Ok(Prepared { call, temporary: Some(temporary) })
     }
 
     /// The call of a program that the user has typed in `cwd` and that we become: it can read what is there and
@@ -125,7 +129,7 @@ impl<'a> Owner<'a> {
         dirs: &Dirs,
         cwd: &Utf8Path,
     ) -> Result<Prepared, ConfineError> {
-        let findings = self.open_network(sandbox::available())?;
+        possible(sandbox::available())?;
         let room =
             dirs.cache.join("sandbox").join(name_hash(&format!("{}\n{}", self.name, self.dir)));
         fs_err::create_dir_all(&room)?;
@@ -134,7 +138,7 @@ impl<'a> Owner<'a> {
         rights.read.push(cwd.to_owned());
         rights.write.push("/dev/tty".into());
         let call = enter(runnable.call(), &rights, &room)?;
-        Ok(Prepared { call, temporary: None, findings })
+        Ok(Prepared { call, temporary: None })
     }
 
     /// What is declared as a directory, `target/`, is there when the program starts: only what exists can be granted.
@@ -143,20 +147,6 @@ impl<'a> Owner<'a> {
         for directory in directories.filter(|path| path.as_str().ends_with('/')) {
             // Otherwise the program is told that it may not.
             let _ = fs_err::create_dir_all(directory);
-        }
-    }
-
-    /// That the network is open although it should not be, on kernels that cannot close it.
-    fn open_network(&self, available: Availability) -> Result<Vec<Finding>, ConfineError> {
-        match available {
-            Availability::Unavailable(lack) => Err(ConfineError::Unavailable(lack)),
-            Availability::FilesOnly if self.needs.network == Network::Denied => {
-                Ok(vec![Finding::warning(format!(
-                    "the sandbox of `{}` does not keep it from the network: that needs Linux 6.7",
-                    self.name
-                ))])
-            }
-            Availability::FilesOnly | Availability::Whole => Ok(Vec::new()),
         }
     }
 

@@ -237,7 +237,7 @@ impl Probes for LiveProbes<'_> {
             Some(plugin) => self.prepare(plugin, &runnable),
             None => Ok(Prepared::free(&runnable)),
         };
-        let holds = prepared.is_ok_and(|Prepared { call, temporary: _kept, .. }| {
+        let holds = prepared.is_ok_and(|Prepared { call, temporary: _kept }| {
             let ended = call.cwd(self.dir.clone()).deadline(DEADLINE).status();
             ended.is_ok_and(|status| status.success())
         });

@@ -1,9 +1,9 @@
 //! Confining ourselves for good, before we become a program that somebody else wrote.
 //!
-//! On Linux this is Landlock, which needs no privileges, together with no-new-privileges and no capabilities. What is not granted by
-//! [`Rights`] is denied: files by path, TCP where the kernel can, and signals and abstract sockets of others where it can.
-//! UDP and sockets in the file system are beyond its reach. Other systems have nothing of the kind that we could use: there
-//! [`restrict`] fails, and the caller must not go on.
+//! On Linux this is Landlock, which needs no privileges, together with no-new-privileges, no capabilities and, for those without
+//! a network, a filter that lets nobody make a socket of any kind. What is not granted by [`Rights`] is denied: files by path,
+//! the network as a whole, and signals of others where the kernel can. Other systems have nothing of the kind that we could
+//! use: there [`restrict`] fails, and the caller must not go on.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub struct Rights {
     pub read: Vec<Utf8PathBuf>,
     /// What it may also change.
     pub write: Vec<Utf8PathBuf>,
-    /// Whether it may speak TCP.
+    /// Whether it may make sockets.
     pub network: Network,
 }
 
@@ -64,14 +64,12 @@ const OF_CARGO: &[&str] = &["bin", "registry", "git", "config.toml", "config"];
 /// Where `/etc/resolv.conf` often leads.
 const NAME_SERVICE: &[&str] = &["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager"];
 
-/// How far programs can be confined here.
+/// Whether programs can be confined here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Availability {
-    /// Files and network.
-    Whole,
-    /// Files only: the kernel is older than Linux 6.7.
-    FilesOnly,
-    /// Not at all.
+    /// They can.
+    Available,
+    /// They cannot.
     Unavailable(Lack),
 }
 
@@ -95,15 +93,6 @@ impl fmt::Display for Lack {
     }
 }
 
-/// What is in force from now on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Enforced {
-    /// Everything that was asked for.
-    Whole,
-    /// Files, but the network is open although it should not be.
-    FilesOnly,
-}
-
 /// Why we are not confined.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
@@ -118,7 +107,7 @@ pub enum SandboxError {
     NotInForce,
 }
 
-/// How far programs can be confined here. Nothing is confined by asking.
+/// Whether programs can be confined here. Nothing is confined by asking.
 #[must_use]
 pub fn available() -> Availability {
     mechanism::available()
@@ -141,28 +130,19 @@ pub fn programs(network: Network) -> Vec<Utf8PathBuf> {
 
 /// Confines the calling thread, and whatever it starts or becomes, for good. An error means that the rules are not
 /// in force.
-pub fn restrict(rights: &Rights) -> Result<Enforced, SandboxError> {
+pub fn restrict(rights: &Rights) -> Result<(), SandboxError> {
     mechanism::restrict(rights)
-}
-
-/// Keeps the calling thread, and whatever it starts or becomes, from making sockets of any kind, for good: what [`restrict`]
-/// cannot (UDP, sockets in the file system, TCP on an older kernel) included. Needs no Landlock.
-pub fn cut_network() -> Result<(), SandboxError> {
-    #[cfg(target_os = "linux")]
-    return network::cut();
-    #[cfg(not(target_os = "linux"))]
-    Err(SandboxError::Unavailable(Lack::System))
 }
 
 #[cfg(not(target_os = "linux"))]
 mod mechanism {
-    use super::{Availability, Enforced, Lack, Rights, SandboxError};
+    use super::{Availability, Lack, Rights, SandboxError};
 
     pub(super) fn available() -> Availability {
         Availability::Unavailable(Lack::System)
     }
 
-    pub(super) fn restrict(_: &Rights) -> Result<Enforced, SandboxError> {
+    pub(super) fn restrict(_: &Rights) -> Result<(), SandboxError> {
         Err(SandboxError::Unavailable(Lack::System))
     }
 }
@@ -214,36 +194,22 @@ mod tests {
     }
 
     #[test]
-    fn without_sockets_there_is_no_way_out() {
+    fn there_is_a_way_out_only_where_it_is_granted() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let found = std::thread::scope(|scope| {
-            let cut = scope.spawn(|| {
-                cut_network().unwrap();
+        let found = |network| {
+            let rights = Rights { network, ..Rights::default() };
+            confined(&rights, || {
                 let tcp = std::net::TcpStream::connect(address).is_ok();
                 let udp = std::net::UdpSocket::bind("127.0.0.1:0").is_ok();
                 let local = std::os::unix::net::UnixDatagram::unbound().is_ok();
                 let pair = std::os::unix::net::UnixStream::pair().is_ok();
                 (tcp, udp, local, pair)
-            });
-            cut.join().unwrap()
-        });
-        assert_eq!(found, (false, false, false, true));
-        assert!(std::net::TcpStream::connect(address).is_ok(), "nobody else is cut off");
-    }
-
-    #[test]
-    fn the_network_is_open_only_where_it_is_granted() {
-        if available() != Availability::Whole {
-            return;
-        }
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let connects = |network| {
-            let rights = Rights { network, ..Rights::default() };
-            confined(&rights, || std::net::TcpStream::connect(address).is_ok())
+            })
         };
-        assert_eq!(connects(Network::Denied), Some(false));
-        assert_eq!(connects(Network::Allowed), Some(true));
+        let Some(denied) = found(Network::Denied) else { return };
+        assert_eq!(denied, (false, false, false, true));
+        assert_eq!(found(Network::Allowed), Some((true, true, true, true)));
+        assert!(std::net::TcpStream::connect(address).is_ok(), "nobody else is cut off");
     }
 }

@@ -44,7 +44,7 @@ struct ActiveView {
     /// Of its content, or of the manifest that defines it
     #[serde(skip_serializing_if = "Option::is_none")]
     hash: Option<String>,
-    /// What it could do: `runs code`, `writes files`, `uses the network`, `no TCP`, `network unknown`, `sandboxed`,
+    /// What it could do: `runs code`, `writes files`, `uses the network`, `no network`, `network unknown`, `sandboxed`,
     /// `not sandboxed`, `steers the agent`; `-` for nothing of its own
     rights: Vec<&'static str>,
     /// `registry`, `workspace` or `crate`: who stands for the content

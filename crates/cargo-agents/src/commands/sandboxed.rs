@@ -57,11 +57,7 @@ impl Standing {
         let needs = plugin.manifest().map(|it| it.sandbox).unwrap_or_default();
         match sandbox::available() {
             Availability::Unavailable(lack) => format!("its programs do not run: {lack}{rest}"),
-            Availability::FilesOnly if needs.network == Network::Denied => format!(
-                "its programs run in a sandbox{}, but can use the network: that needs Linux 6.7{rest}",
-                besides(&needs)
-            ),
-            Availability::FilesOnly | Availability::Whole => {
+            Availability::Available => {
                 format!("its programs run in a sandbox{}{rest}", besides(&needs))
             }
         }
@@ -105,8 +101,7 @@ fn enter(rights: &OsStr, program: &OsStr, args: &[OsString]) -> String {
         Err(error) => return format!("the rights of the sandbox cannot be read: {error}"),
     };
     match sandbox::restrict(&rights) {
-        // That the network is open has been said by whoever started us.
-        Ok(_) => Call::new(program).args(args.iter().cloned()).replace().to_string(),
+        Ok(()) => Call::new(program).args(args.iter().cloned()).replace().to_string(),
         Err(error) => error.to_string(),
     }
 }

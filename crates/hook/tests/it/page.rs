@@ -119,7 +119,7 @@ custom predicates, and `shell(...)` conditions, installed or not.
 |---|---|
 | reads and executes | the system (`/usr`, `/bin`, `/lib`, `/etc`, `/proc`), the plugin's own directory, what was installed for plugins, cargo's and rustup's homes without cargo's credentials, the workspace, and what the [manifest](manifest.md#sandbox) declares; a command also the directory that you stand in |
 | writes | the directory that `TMPDIR` names, and what the manifest declares; a command also to your terminal. A command that builds has to declare `target/` |
-| connects, listens | by TCP only if the manifest declares `network`; this needs Linux 6.7, and on an older kernel `status` and every call of a hook or a command say that it is not so |
+| uses the network | only if the manifest declares `network`: without it no socket of any kind can be made |
 | signals | nobody outside, from Linux 6.12 |
 
 The directory in `TMPDIR` is fresh and is removed when all have answered; the commands of a plugin share one in our cache, since nobody is left to tidy up after

@@ -1,3 +1,5 @@
+use agents_system::sandbox::Network;
+
 use super::*;
 
 const DEMO: &str = "/plugins/demo";
@@ -22,16 +24,6 @@ fn where_nothing_can_be_confined_nothing_runs() {
         let said = confined(&Needs::default(), Availability::Unavailable(lack)).unwrap_err();
         assert!(said.to_string().starts_with("the sandbox is not available here"), "{said}");
     }
-}
-
-#[test]
-fn an_open_network_is_said_where_it_should_be_closed() {
-    let said = |needs: &Needs, available| confined(needs, available).unwrap().findings.len();
-    let nothing = Needs::default();
-    assert_eq!(said(&nothing, Availability::Whole), 0);
-    assert_eq!(said(&nothing, Availability::FilesOnly), 1);
-    let network = Needs { network: Network::Allowed, ..Needs::default() };
-    assert_eq!(said(&network, Availability::FilesOnly), 0);
 }
 
 #[test]

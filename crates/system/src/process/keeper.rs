@@ -283,9 +283,6 @@ fn start(order: &Order) -> Result<Child, Report> {
     if let Some(rights) = &order.sandbox {
         let restricted = sandbox::restrict(rights);
         restricted.map_err(|error| Report::NoSandbox(error.to_string()))?;
-        if rights.network == sandbox::Network::Denied {
-            sandbox::cut_network().map_err(|error| Report::NoSandbox(error.to_string()))?;
-        }
     }
     #[expect(clippy::disallowed_methods, reason = "this is the module for it")]
     let mut command = Command::new(&order.program);

@@ -7,12 +7,10 @@ use landlock::{
 
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
-use super::{Availability, Enforced, Lack, Network, Rights, SandboxError};
+use super::{Availability, Lack, Network, Rights, SandboxError, network};
 
 /// What must be confined, or nothing runs.
 const FILES: ABI = ABI::V1;
-/// The first that knows TCP.
-const TCP: ABI = ABI::V4;
 /// The newest whose rules we know the meaning of; an older kernel enforces those that it has.
 const NEWEST: ABI = ABI::V6;
 
@@ -21,19 +19,14 @@ pub(super) fn available() -> Availability {
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(FILES))
         .and_then(Ruleset::create);
-    if files.is_err() {
-        return Availability::Unavailable(Lack::Kernel);
+    match files {
+        Ok(_) => Availability::Available,
+        Err(_) => Availability::Unavailable(Lack::Kernel),
     }
-    let network = Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessNet::from_all(TCP))
-        .and_then(Ruleset::create);
-    if network.is_ok() { Availability::Whole } else { Availability::FilesOnly }
 }
 
-pub(super) fn restrict(rights: &Rights) -> Result<Enforced, SandboxError> {
-    let available = available();
-    if let Availability::Unavailable(lack) = available {
+pub(super) fn restrict(rights: &Rights) -> Result<(), SandboxError> {
+    if let Availability::Unavailable(lack) = available() {
         return Err(SandboxError::Unavailable(lack));
     }
     let status = rules(rights).map_err(|error| SandboxError::Refused(Box::new(error)))?;
@@ -44,10 +37,11 @@ pub(super) fn restrict(rights: &Rights) -> Result<Enforced, SandboxError> {
     let none = CapabilitySet::empty();
     let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
     set_capabilities(None, none).map_err(|errno| SandboxError::Refused(Box::new(errno)))?;
-    Ok(match (available, rights.network) {
-        (Availability::FilesOnly, Network::Denied) => Enforced::FilesOnly,
-        _ => Enforced::Whole,
-    })
+    match rights.network {
+        Network::Allowed => Ok(()),
+        // Landlock knows TCP only, and older ones not even that.
+        Network::Denied => network::cut(),
+    }
 }
 
 fn rules(rights: &Rights) -> Result<landlock::RestrictionStatus, RulesetError> {

@@ -44,9 +44,7 @@ fn of_confined(needs: &Needs, available: Availability) -> Rights {
     let network = match (needs.network, available) {
         (_, Availability::Unavailable(_)) => return vec!["does not run: no sandbox here"],
         (Network::Allowed, _) => NETWORK,
-        (Network::Denied, Availability::FilesOnly) => "network unknown",
-        // Other protocols are beyond the sandbox.
-        (Network::Denied, Availability::Whole) => "no TCP",
+        (Network::Denied, Availability::Available) => "no network",
     };
     let writes = (!needs.write.is_empty()).then_some(WRITES);
     [Some(RUNS_CODE), writes, Some(network), Some("sandboxed")].into_iter().flatten().collect()
@@ -86,16 +84,15 @@ mod tests {
             ..Needs::default()
         };
         for (needs, available, rights) in [
-            (needs(&[], Network::Denied), Availability::Whole, "runs code, no TCP, sandboxed"),
-            (
-                needs(&["target"], Network::Allowed),
-                Availability::Whole,
-                "runs code, writes files, uses the network, sandboxed",
-            ),
             (
                 needs(&[], Network::Denied),
-                Availability::FilesOnly,
-                "runs code, network unknown, sandboxed",
+                Availability::Available,
+                "runs code, no network, sandboxed",
+            ),
+            (
+                needs(&["target"], Network::Allowed),
+                Availability::Available,
+                "runs code, writes files, uses the network, sandboxed",
             ),
             (
                 needs(&[], Network::Denied),

@@ -87,11 +87,10 @@ fn choose(
     for active in hooks.iter().filter(|it| is_for(it, wire, event)) {
         let because = match matches(wire, active, input) {
             Ok(()) => match handler(active, installer, dirs) {
-                Ok((format, Prepared { call, temporary, findings })) => {
+                Ok((format, Prepared { call, temporary })) => {
                     let call = call.deadline(deadline);
                     chosen.handlers.push(Handler { source: source(active), call, format });
                     chosen.temporary.extend(temporary);
-                    chosen.findings.extend(findings);
                     continue;
                 }
                 Err(finding) => {
