@@ -78,8 +78,8 @@ impl Ground {
         Self { scratch, floor, spawner, unavoidable, cargo }
     }
 
-    /// A command in the workspace, with the registry of this size. Builds may disagree about the layout of
-    /// caches, so each has a home of its own.
+    /// A command in a workspace, with the registry of this size. Builds may disagree about the layout of
+    /// caches, so each has a home of its own; and what is agreed to is a file of the workspace, so that is its own, too.
     pub(crate) fn command(
         &self,
         build: usize,
@@ -87,11 +87,14 @@ impl Ground {
         args: &[&str],
         size: usize,
     ) -> Command {
-        let home = format!("home-{build}-{size}");
+        let (home, workspace) = (format!("home-{build}-{size}"), format!("workspace-{build}-{size}"));
+        if !self.scratch.path(&workspace).exists() {
+            write_workspace(&self.scratch, &workspace, MEDIUM);
+        }
         self.command_at(
             program,
             args,
-            "workspace",
+            &workspace,
             &home,
             &format!("path = \"../registry-{size}\""),
         )
