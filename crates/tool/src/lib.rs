@@ -6,6 +6,8 @@
 //! | [`context`] | what one call may use: directories, secrets, time, confinement |
 //! | [`catalogue`] | the tools that there are |
 //! | [`executor`] | what stands around them: the guard, and what turns results into what a model may read |
+//! | [`hooks`] | what plugins have to say about a call, before and after it |
+//! | `mcp` | tools of MCP servers |
 //! | [`rights`] | what an agent may at most do, as a lattice |
 //! | [`policy`] | one judgement before every call, from rights, mode, grants and time |
 //! | [`grants`] | permissions for a time |
@@ -38,19 +40,26 @@ pub mod context;
 pub mod executor;
 pub mod grants;
 mod guardian;
+pub mod hooks;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 mod pattern;
 pub mod policy;
+mod program;
 pub mod rights;
 pub mod secrets;
 pub mod shell;
 pub mod tool;
 pub mod tools;
+#[cfg(any(feature = "mcp", feature = "web"))]
+mod web;
 
 pub use catalogue::Catalogue;
 pub use confine::{Area, RootAccess};
 pub use context::{CallContext, Confinement, Sandbox};
 pub use executor::{Approver, Executor, Guarded, Presented, Request, ToolResult};
 pub use grants::{Grant, GrantKind, Grants, Moment};
+pub use hooks::{Hooked, Hooks};
 pub use policy::{Birth, Bypass, Effect, Effects, Standing, Verdict};
 pub use rights::{Rights, Subject};
 pub use tool::{Intent, Output, Tool, ToolError, ToolSpec, Typed};

@@ -6,6 +6,8 @@ mod bash;
 mod confinement;
 mod files;
 mod guard;
+mod hooks;
+mod mcp;
 mod oracle;
 
 use std::{
