@@ -16,7 +16,7 @@
 //! | [`secrets`] | values that nobody may see |
 //! | [`bounds`] | how much of a result a model is shown, marked as data |
 //! | [`artifacts`] | where the rest of it is kept |
-//! | [`tools`] | `read`, `write`, `edit`, `search`, `find`, `bash` |
+//! | [`tools`] | `read`, `write`, `edit`, `search`, `find`, `outline`, `bash`, `todo`, `task`, `yield` |
 //!
 //! ```
 //! use agents_agent::definition::PermissionMode;
@@ -37,6 +37,7 @@ pub mod bounds;
 pub mod catalogue;
 pub mod confine;
 pub mod context;
+mod conversation;
 pub mod executor;
 pub mod grants;
 mod guardian;
@@ -56,7 +57,7 @@ mod web;
 
 pub use catalogue::Catalogue;
 pub use confine::{Area, RootAccess};
-pub use context::{CallContext, Confinement, Sandbox};
+pub use context::{CallContext, Confinement, Ground, Sandbox};
 pub use executor::{Approver, Executor, Guarded, Presented, Request, ToolResult};
 pub use grants::{Grant, GrantKind, Grants, Moment};
 pub use hooks::{Hooked, Hooks};

@@ -15,7 +15,6 @@
 //! roots: it outlives the call after which changes of protected files would be put back.
 
 mod names;
-mod stdio;
 mod wire;
 
 use std::{
@@ -23,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agents_system::{finding::Finding, process::keeper::Keeper};
+use agents_system::finding::Finding;
 use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 use serde_json::Value;
@@ -31,10 +30,10 @@ use tokio::sync::Mutex;
 
 pub use names::{BadServerName, ServerName};
 
-use self::{stdio::Child, wire::Connection};
+use self::wire::Connection;
 use crate::{
-    confine::Area,
-    context::{CallContext, Confinement},
+    context::{CallContext, Ground},
+    conversation::Child,
     policy::Effects,
     tool::{Intent, Output, Tool, ToolError},
 };
@@ -78,17 +77,6 @@ pub enum Reach {
         /// What every request carries.
         headers: Vec<(String, SecretString)>,
     },
-}
-
-/// What programs are started with.
-#[derive(Debug, Clone)]
-pub struct Ground {
-    /// Ends them with everything that they started.
-    pub keeper: Keeper,
-    /// Where they run.
-    pub area: Area,
-    /// What the system lets them do.
-    pub confinement: Confinement,
 }
 
 /// Why a server did not do what it was asked for.

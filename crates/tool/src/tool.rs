@@ -266,7 +266,7 @@ fn parse<T: Typed>(input: Value) -> Result<T::Input, ToolError> {
 }
 
 /// The schema of a type, without what only tells where it comes from.
-fn schema_of<I: JsonSchema>() -> Value {
+pub(crate) fn schema_of<I: JsonSchema>() -> Value {
     let mut settings = schemars::generate::SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     settings.meta_schema = None;

@@ -3,16 +3,24 @@
 mod bash;
 mod edit;
 mod find;
+mod outline;
 mod read;
 mod search;
+mod task;
+mod todo;
 mod write;
+mod yields;
 
 pub use bash::Bash;
 pub use edit::{Edit, EditInput, Replacement};
 pub use find::{Find, FindInput};
+pub use outline::{Outline, OutlineInput};
 pub use read::{Read, ReadInput};
 pub use search::{Search, SearchInput};
+pub use task::{AgentLine, Batch, Spawner, Task, TaskItem};
+pub use todo::{Todo, TodoInput, TodoItem, TodoState};
 pub use write::{Write, WriteInput};
+pub use yields::{Receiver, Submission, Yield};
 
 use crate::{
     catalogue::{Catalogue, TwoTools},
@@ -33,6 +41,7 @@ pub fn add_all(catalogue: &mut Catalogue, bash: Option<Bash>) -> Result<(), TwoT
     catalogue.add(Edit)?;
     catalogue.add(Search::default())?;
     catalogue.add(Find)?;
+    catalogue.add(Outline)?;
     bash.map_or(Ok(()), |bash| catalogue.add(bash))
 }
 

@@ -8,11 +8,11 @@ use std::{
 
 use agents_agent::definition::PermissionMode;
 use agents_tool::{
-    Bypass, Catalogue, Confinement, Guarded, Presented, Request, Rights, Sandbox, Standing,
+    Bypass, Catalogue, Confinement, Ground, Guarded, Presented, Request, Rights, Sandbox, Standing,
     ToolResult,
     bounds::Bounds,
     executor::{Executor as _, Nobody},
-    mcp::{Ground, Reach, Server, ServerError, ServerName, ServerSettings},
+    mcp::{Reach, Server, ServerError, ServerName, ServerSettings},
     secrets::Mask,
 };
 use camino::Utf8PathBuf;

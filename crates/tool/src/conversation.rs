@@ -1,4 +1,4 @@
-//! A server that is a program.
+//! Programs that are spoken with: servers of MCP and of LSP.
 
 use std::{
     os::unix::net::UnixStream,
@@ -12,8 +12,10 @@ use agents_system::process::keeper::KeepError;
 use secrecy::SecretString;
 use tokio::sync::watch;
 
-use super::Ground;
-use crate::program::{self, Heard, Roots, Surroundings};
+use crate::{
+    context::Ground,
+    program::{self, Heard, Roots, Surroundings},
+};
 
 /// How much of what it prints on standard error first and last is kept, each.
 const MAX_HALF: usize = 16 * 1024;
