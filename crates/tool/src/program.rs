@@ -1,10 +1,13 @@
 //! How programs are started for an agent: what they are told of our environment, and what the system lets them do.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
 
 use agents_system::{
     env,
-    process::keeper::{KeepError, Order},
+    process::keeper::{Ending, KeepError, Keeper, Order},
     sandbox,
 };
 use camino::{Utf8Path, Utf8PathBuf};
@@ -12,12 +15,19 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::{
     confine::{Area, RootAccess},
-    context::{Confinement, Sandbox},
-    tool::ToolError,
+    context::{CallContext, Confinement, Sandbox},
+    guardian::Guardian,
+    policy::{Effect, Effects},
+    tool::{Output, ToolError},
 };
 
 /// How long a program may take to react to a polite request to end.
-pub(crate) const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long a command may take unless the call asks for something else.
+const DEFAULT_TIME: Duration = Duration::from_secs(120);
+/// How much of what is printed first and last is kept, each.
+const MAX_HALF: usize = 8 * 1024 * 1024;
 
 /// Variables that programs get from our own environment, and no others: what else is in it may be a secret.
 const HANDED_ON: &[&str] = &[
@@ -149,6 +159,78 @@ pub(crate) fn failed(error: KeepError) -> ToolError {
         KeepError::NoSandbox(why) => ToolError::NoSandbox { why },
         error => ToolError::failed(error.to_string()),
     }
+}
+
+/// What a program may do that is started so.
+pub(crate) fn effects(confinement: &Confinement) -> Effects {
+    let network = match confinement {
+        Confinement::Sandbox(sandbox) if sandbox.network == sandbox::Network::Denied => {
+            Effects::NONE
+        }
+        _ => Effects::NONE.and(Effect::Network),
+    };
+    network.and(Effect::Reads).and(Effect::Writes).and(Effect::Executes)
+}
+
+/// Runs something with a keeper on a thread of its own. The keeper is always waited for: it ends soon after it is told to, and then
+/// nothing is left.
+pub(crate) async fn attended(
+    context: &CallContext,
+    work: impl FnOnce(&CallContext) -> Result<Output, ToolError> + Send + 'static,
+) -> Result<Output, ToolError> {
+    let own = context.clone();
+    let ran = tokio::task::spawn_blocking(move || work(&own)).await;
+    ran.unwrap_or_else(|_| Err(ToolError::failed("the tool broke down: this is a bug in it")))
+}
+
+/// Runs a program to its end or that of its time, in seconds, and tells what it printed and how it ended.
+pub(crate) fn run(
+    keeper: &Keeper,
+    order: &Order,
+    timeout: Option<u64>,
+    context: &CallContext,
+) -> Result<Output, ToolError> {
+    let guardian = match &context.confinement {
+        Confinement::None => None,
+        Confinement::Sandbox(_) => Some(Guardian::remember(&context.area)),
+    };
+    let time = timeout.map_or(DEFAULT_TIME, Duration::from_secs);
+    let own = Instant::now() + time;
+    let deadline = context.deadline.min(own);
+    let mut heard = Heard::new(MAX_HALF);
+    let mut stop = || context.cancelled.is_cancelled() || Instant::now() >= deadline;
+    let kept = keeper.run(order, &mut |bytes| heard.push(bytes), &mut stop);
+    let restored = guardian.map(Guardian::restore).unwrap_or_default();
+    let kept = kept.map_err(failed)?;
+    if kept.stopped && context.cancelled.is_cancelled() {
+        return Err(ToolError::Cancelled);
+    }
+    let mut text = heard.text();
+    let mut note = |line: String| {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{line}]\n"));
+    };
+    if kept.stopped {
+        note(format!("stopped: it did not end within {} s", time.as_secs()));
+    }
+    match kept.ending {
+        Ending::Code(0) => {}
+        Ending::Code(code) => note(format!("exit code {code}")),
+        Ending::Signal(signal) => note(format!("ended by signal {signal}")),
+    }
+    if kept.ended_too > 0 {
+        note(format!("{} processes were still running and have been stopped", kept.ended_too));
+    }
+    for path in &restored {
+        note(format!("`{path}` is protected: its change has been undone"));
+    }
+    let failed = kept.stopped || kept.ending != Ending::Code(0) || !restored.is_empty();
+    if text.is_empty() {
+        return Ok(Output::said("it printed nothing and ended with 0"));
+    }
+    Ok(Output { failed, ..Output::data(text) })
 }
 
 /// What was printed: the beginning and the end, however much there is between them.

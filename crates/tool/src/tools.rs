@@ -3,18 +3,24 @@
 mod bash;
 mod edit;
 mod find;
+mod lsp;
 mod outline;
+mod plugin_command;
 mod read;
 mod search;
 mod task;
 mod todo;
+#[cfg(feature = "web")]
+pub mod web;
 mod write;
 mod yields;
 
 pub use bash::Bash;
 pub use edit::{Edit, EditInput, Replacement};
 pub use find::{Find, FindInput};
+pub use lsp::{Lsp, LspAction, LspInput};
 pub use outline::{Outline, OutlineInput};
+pub use plugin_command::PluginCommand;
 pub use read::{Read, ReadInput};
 pub use search::{Search, SearchInput};
 pub use task::{AgentLine, Batch, Spawner, Task, TaskItem};

@@ -6,13 +6,11 @@ use std::time::Duration;
 const CONNECT: Duration = Duration::from_secs(20);
 
 /// A client that follows nobody to another address: whoever uses it decides about that.
-pub(crate) fn client() -> Result<reqwest::Client, String> {
+pub(crate) fn builder() -> reqwest::ClientBuilder {
     // Fails when somebody else was first, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .user_agent(concat!("cargo-agents/", env!("CARGO_PKG_VERSION")))
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT)
-        .build()
-        .map_err(|error| error.to_string())
 }

@@ -42,7 +42,8 @@ impl Connection {
 
     /// With an address.
     pub(super) async fn to(url: &str, headers: &[(String, SecretString)]) -> Result<Self, Trouble> {
-        let client = crate::web::client().map_err(Trouble::Closed)?;
+        let client = crate::web::builder().build();
+        let client = client.map_err(|error| Trouble::Closed(error.to_string()))?;
         let mut all = std::collections::HashMap::new();
         for (name, value) in headers {
             let wrong = || Trouble::Closed(format!("the header `{name}` cannot be sent"));

@@ -1,31 +1,16 @@
 //! `bash`.
 
-use std::time::{Duration, Instant};
-
-use agents_system::{
-    process::{
-        find_program,
-        keeper::{Ending, Keeper},
-    },
-    sandbox,
-};
+use agents_system::process::{find_program, keeper::Keeper};
 use camino::Utf8Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    context::{CallContext, Confinement},
-    guardian::Guardian,
-    policy::{Effect, Effects},
-    program::{self, Heard, Roots, Surroundings},
+    context::CallContext,
+    program::{self, Roots, Surroundings},
     rights::Subject,
     tool::{Intent, Output, ToolError, Typed},
 };
-
-/// How long a command may take unless the call asks for something else.
-const DEFAULT_TIME: Duration = Duration::from_secs(120);
-/// How much of what is printed first and last is kept, each.
-const MAX_HALF: usize = 8 * 1024 * 1024;
 
 /// Runs commands of the shell.
 #[derive(Debug, Clone)]
@@ -64,22 +49,13 @@ impl Typed for Bash {
 
     fn intent(&self, input: &BashInput, context: &CallContext) -> Result<Intent, ToolError> {
         context.area.locate(input.cwd.as_deref().unwrap_or("."))?;
-        let network = match &context.confinement {
-            Confinement::Sandbox(sandbox) if sandbox.network == sandbox::Network::Denied => {
-                Effects::NONE
-            }
-            _ => Effects::NONE.and(Effect::Network),
-        };
-        let effects = network.and(Effect::Reads).and(Effect::Writes).and(Effect::Executes);
+        let effects = program::effects(&context.confinement);
         Ok(Intent { subject: Subject::Command(input.command.clone()), ..Intent::plain(effects) })
     }
 
     async fn run(&self, input: BashInput, context: &CallContext) -> Result<Output, ToolError> {
-        // The keeper is always waited for: it ends soon after it is told to, and then nothing is left.
         let keeper = self.keeper.clone();
-        let own = context.clone();
-        let ran = tokio::task::spawn_blocking(move || run(&keeper, &input, &own)).await;
-        ran.unwrap_or_else(|_| Err(ToolError::failed("the tool broke down: this is a bug in it")))
+        program::attended(context, move |context| run(&keeper, &input, context)).await
     }
 }
 
@@ -97,47 +73,7 @@ fn run(keeper: &Keeper, input: &BashInput, context: &CallContext) -> Result<Outp
         room,
     }
     .order(shell.as_str(), arguments(&shell, &input.command), area.cwd());
-    let guardian = match &context.confinement {
-        Confinement::None => None,
-        Confinement::Sandbox(_) => Some(Guardian::remember(&context.area)),
-    };
-    let time = input.timeout.map_or(DEFAULT_TIME, Duration::from_secs);
-    let own = Instant::now() + time;
-    let deadline = context.deadline.min(own);
-    let mut heard = Heard::new(MAX_HALF);
-    let mut stop = || context.cancelled.is_cancelled() || Instant::now() >= deadline;
-    let kept = keeper.run(&order, &mut |bytes| heard.push(bytes), &mut stop);
-    let restored = guardian.map(Guardian::restore).unwrap_or_default();
-    let kept = kept.map_err(program::failed)?;
-    if kept.stopped && context.cancelled.is_cancelled() {
-        return Err(ToolError::Cancelled);
-    }
-    let mut text = heard.text();
-    let mut note = |line: String| {
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(&format!("[{line}]\n"));
-    };
-    if kept.stopped {
-        note(format!("stopped: it did not end within {} s", time.as_secs()));
-    }
-    match kept.ending {
-        Ending::Code(0) => {}
-        Ending::Code(code) => note(format!("exit code {code}")),
-        Ending::Signal(signal) => note(format!("ended by signal {signal}")),
-    }
-    if kept.ended_too > 0 {
-        note(format!("{} processes were still running and have been stopped", kept.ended_too));
-    }
-    for path in &restored {
-        note(format!("`{path}` is protected: its change has been undone"));
-    }
-    let failed = kept.stopped || kept.ending != Ending::Code(0) || !restored.is_empty();
-    if text.is_empty() {
-        return Ok(Output::said("it printed nothing and ended with 0"));
-    }
-    Ok(Output { failed, ..Output::data(text) })
+    program::run(keeper, &order, input.timeout, context)
 }
 
 fn arguments(shell: &Utf8Path, command: &str) -> Vec<String> {

@@ -7,8 +7,11 @@ mod confinement;
 mod files;
 mod guard;
 mod hooks;
+mod lsp;
 mod mcp;
 mod oracle;
+mod web;
+mod work;
 
 use std::{
     sync::Arc,
@@ -39,6 +42,14 @@ pub(crate) struct Agent {
 
 pub(crate) fn keeper() -> Keeper {
     Keeper { program: env!("CARGO_BIN_EXE_agents-keeper").into(), args: Vec::new() }
+}
+
+/// A program among the examples of this room; cargo builds them with the tests.
+pub(crate) fn example(name: &str) -> camino::Utf8PathBuf {
+    let exe = camino::Utf8PathBuf::from_path_buf(std::env::current_exe().unwrap()).unwrap();
+    let path = exe.parent().unwrap().parent().unwrap().join("examples").join(name);
+    assert!(path.exists(), "`cargo build -p agents-tool --examples` builds {path}");
+    path
 }
 
 impl Agent {

@@ -18,14 +18,10 @@ use agents_tool::{
 use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
-use crate::{Agent, keeper};
+use crate::{Agent, example, keeper};
 
-/// The example of this room; cargo builds it with the tests.
 fn program() -> Utf8PathBuf {
-    let exe = Utf8PathBuf::from_path_buf(std::env::current_exe().unwrap()).unwrap();
-    let path = exe.parent().unwrap().parent().unwrap().join("examples/mcp-server");
-    assert!(path.exists(), "`cargo build -p agents-tool --example mcp-server` builds {path}");
-    path
+    example("mcp-server")
 }
 
 struct Case {
