@@ -8,6 +8,7 @@
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::disallowed_methods,
+    clippy::zombie_processes,
     reason = "for tests"
 )]
 
@@ -54,9 +55,7 @@ impl ServerHandler for Server {
         let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
         let schema = Arc::new(schema.as_object().unwrap().clone());
         let tool = |name| Tool::new(name, "For tests.", Arc::clone(&schema));
-        let mut all = ListToolsResult::default();
-        all.tools = TOOLS.into_iter().map(tool).collect();
-        Ok(all)
+        Ok(ListToolsResult::with_all_items(TOOLS.into_iter().map(tool).collect()))
     }
 
     async fn call_tool(

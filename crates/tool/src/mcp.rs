@@ -287,8 +287,10 @@ impl Server {
             let last_words = state.last_words.clone();
             return Err(ServerError::GivenUp { server: self.name().clone(), last_words });
         }
+        // A start that nobody waits for any more costs no chance.
+        let started = self.start().await;
         state.chances -= 1;
-        Ok(Arc::clone(state.live.insert(self.start().await?)))
+        Ok(Arc::clone(state.live.insert(started?)))
     }
 
     async fn call(&self, tool: &str, input: Value) -> Result<Output, ServerError> {

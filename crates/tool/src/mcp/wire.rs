@@ -36,7 +36,8 @@ fn us() -> ClientConfig {
 impl Connection {
     /// With a program. A message of more than 16 MiB is thrown away.
     pub(super) async fn over(stream: tokio::net::UnixStream) -> Result<Self, Trouble> {
-        let service = serve_client(us(), stream.into_split()).await.map_err(begin)?;
+        let service =
+            serve_client(us(), stream.into_split()).await.map_err(|error| begin(&error))?;
         Ok(Self { service })
     }
 
@@ -55,7 +56,7 @@ impl Connection {
         }
         let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(all);
         let transport = StreamableHttpClientTransport::with_client(client, config);
-        let service = serve_client(us(), transport).await.map_err(begin)?;
+        let service = serve_client(us(), transport).await.map_err(|error| begin(&error))?;
         Ok(Self { service })
     }
 
@@ -142,7 +143,7 @@ fn quoted(text: &str) -> String {
     text[..text.floor_char_boundary(QUOTED)].to_owned()
 }
 
-fn begin(error: ClientInitializeError) -> Trouble {
+fn begin(error: &ClientInitializeError) -> Trouble {
     let why = quoted(&error.to_string());
     match error {
         ClientInitializeError::ConnectionClosed(_)
