@@ -24,6 +24,7 @@ use camino::Utf8PathBuf;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, Signal, WaitOptions},
+    stdio::stdout,
 };
 use serde::{Deserialize, Serialize};
 
@@ -337,7 +338,7 @@ fn start(order: &Order, stdin: Stdin) -> Result<Child, Report> {
     // What it is to read arrives on the socket that is its output, too: a keeper has no other place to be given one.
     let stdin = match stdin {
         Stdin::Nothing => Stdio::null(),
-        Stdin::Ours => rustix::stdio::stdout()
+        Stdin::Ours => stdout()
             .try_clone_to_owned()
             .map(Stdio::from)
             .map_err(|error| Report::NotStarted(format!("it has no standard input: {error}")))?,

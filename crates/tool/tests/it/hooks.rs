@@ -216,7 +216,7 @@ fn broken_and_slow_handlers_stop_nothing() {
         neutral("PreToolUse", "*", "echo nonsense; exit 7"),
         neutral("PostToolUse", "*", "sleep 100"),
     ]);
-    case.agent.context.deadline = std::time::Instant::now() + std::time::Duration::from_secs(3);
+    case.agent.context.deadline = std::time::Instant::now() + std::time::Duration::from_secs(6);
     let result = case.bash("echo hi");
     assert!(!result.is_error && result.content.contains("hi"), "{}", result.content);
     assert!(case.findings.lock().unwrap().iter().any(|it| it.message.contains("failed with")));
