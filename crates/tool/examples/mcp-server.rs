@@ -39,8 +39,8 @@ use serde_json::{Value, json};
 #[derive(Clone)]
 struct Server;
 
-const TOOLS: [&str; 9] =
-    ["echo", "fail", "die", "hang", "flood", "image", "look", "write", "daemon"];
+const TOOLS: [&str; 10] =
+    ["echo", "fail", "die", "hang", "flood", "image", "look", "write", "daemon", "pid"];
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
@@ -88,6 +88,7 @@ impl ServerHandler for Server {
                 Ok(()) => said("written".to_owned()),
                 Err(error) => said(error.to_string()),
             },
+            "pid" => said(std::process::id().to_string()),
             "daemon" => {
                 let mut command = std::process::Command::new("setsid");
                 command.args(["sleep", "1234"]).stdin(std::process::Stdio::null());

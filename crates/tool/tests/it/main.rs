@@ -44,7 +44,7 @@ pub(crate) fn keeper() -> Keeper {
     Keeper { program: env!("CARGO_BIN_EXE_agents-keeper").into(), args: Vec::new() }
 }
 
-/// A program among the examples of this room; cargo builds them with the tests.
+/// A program among the examples of this room. Cargo builds them with the tests, unless it is told the name of a test.
 pub(crate) fn example(name: &str) -> camino::Utf8PathBuf {
     let exe = camino::Utf8PathBuf::from_path_buf(std::env::current_exe().unwrap()).unwrap();
     let path = exe.parent().unwrap().parent().unwrap().join("examples").join(name);

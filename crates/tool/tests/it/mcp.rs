@@ -91,7 +91,7 @@ fn is_there(process: &str) -> bool {
 fn tools_are_offered_under_the_name_of_the_server_and_work() {
     let case = Case::new("");
     let offered = case.executor.as_ref().unwrap().inner().offered();
-    assert_eq!(offered.len(), 9);
+    assert_eq!(offered.len(), 10);
     assert!(offered.iter().all(|it| it.name.starts_with("mcp__test__")));
     assert!(case.findings.is_empty(), "{:?}", case.findings);
     let result = case.call("echo", "hello");
@@ -123,6 +123,25 @@ fn a_server_that_dies_is_started_once_more() {
     case.fails("die", "ended during the call");
     case.fails("echo", "has ended twice without an answer and is not started again");
     case.fails("echo", "has ended twice");
+}
+
+#[test]
+fn a_server_that_died_while_nobody_called_it_is_not_noticed() {
+    let case = Case::new("");
+    // As often as it happens: it has answered in between.
+    for _ in 0..3 {
+        let pid = case.call("pid", "").content;
+        let process = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
+        rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+        let since = Instant::now();
+        while is_there(&pid) {
+            assert!(since.elapsed() < Duration::from_secs(30));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // Its keeper says goodbye.
+        std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(case.call("echo", "back").content, "back");
+    }
 }
 
 #[test]
