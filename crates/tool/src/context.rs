@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agents_system::sandbox::Network;
+use agents_system::{process::keeper::Keeper, sandbox::Network};
 use camino::Utf8PathBuf;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
@@ -107,4 +107,15 @@ pub struct Sandbox {
     pub write: Vec<Utf8PathBuf>,
     /// Whether they may use the network.
     pub network: Network,
+}
+
+/// What programs that outlive a call are started with.
+#[derive(Debug, Clone)]
+pub struct Ground {
+    /// Ends them with everything that they started.
+    pub keeper: Keeper,
+    /// Where they run.
+    pub area: Area,
+    /// What the system lets them do.
+    pub confinement: Confinement,
 }

@@ -4,8 +4,9 @@
 //!
 //! ```text
 //! Presented   bounds, masks and marks what the model will read
-//!   Guarded   one judgement before the call; paths and secrets of this call
-//!     Catalogue   the tools
+//!   Hooked    what plugins have to say about it ([`crate::hooks`])
+//!     Guarded   one judgement before the call; paths and secrets of this call
+//!       Catalogue   the tools
 //! ```
 
 use std::{
@@ -184,6 +185,8 @@ pub struct ToolResult {
     pub content: String,
     /// Whether it is the story of a failure.
     pub is_error: bool,
+    /// Why the agent must end now, if a hook wants it to.
+    pub stop: Option<String>,
 }
 
 /// Turns whatever comes of a call into what a model may read.
@@ -212,16 +215,26 @@ impl<E: Executor> Presented<E> {
         }
         let (output, is_error) = match self.inner.execute(request, context).await {
             Ok(output) => (output.clone(), output.failed),
-            Err(error) => (Output::said(told(&error)), true),
+            Err(error) => {
+                let stop = match &error {
+                    ToolError::Stopped { reason } => Some(reason.clone()),
+                    _ => None,
+                };
+                (Output { stop, ..Output::said(told(&error)) }, true)
+            }
         };
-        let text = self.bounds.cut(self.mask.apply(&output.text), context.artifacts.as_ref());
-        let content = if output.ours { text } else { marked(&tool, &text, crate::random()) };
-        ToolResult { content, is_error }
+        let shown = |text: &str| self.bounds.cut(self.mask.apply(text), context.artifacts.as_ref());
+        let text = shown(&output.text);
+        let mut content = if output.ours { text } else { marked(&tool, &text, crate::random()) };
+        if !output.notes.is_empty() {
+            content.push_str(&format!("\n[a hook says: {}]", shown(&output.notes.join("\n"))));
+        }
+        ToolResult { content, is_error, stop: output.stop.map(|stop| self.mask.apply(&stop)) }
     }
 }
 
 /// An error with its causes and what to do.
-fn told(error: &ToolError) -> String {
+pub(crate) fn told(error: &ToolError) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

@@ -6,6 +6,8 @@
 //! | [`context`] | what one call may use: directories, secrets, time, confinement |
 //! | [`catalogue`] | the tools that there are |
 //! | [`executor`] | what stands around them: the guard, and what turns results into what a model may read |
+//! | [`hooks`] | what plugins have to say about a call, before and after it |
+//! | `mcp` | tools of MCP servers |
 //! | [`rights`] | what an agent may at most do, as a lattice |
 //! | [`policy`] | one judgement before every call, from rights, mode, grants and time |
 //! | [`grants`] | permissions for a time |
@@ -14,7 +16,7 @@
 //! | [`secrets`] | values that nobody may see |
 //! | [`bounds`] | how much of a result a model is shown, marked as data |
 //! | [`artifacts`] | where the rest of it is kept |
-//! | [`tools`] | `read`, `write`, `edit`, `search`, `find`, `bash` |
+//! | [`tools`] | `read`, `write`, `edit`, `search`, `find`, `outline`, `bash`, `todo`, `task`, `yield` |
 //!
 //! ```
 //! use agents_agent::definition::PermissionMode;
@@ -35,22 +37,30 @@ pub mod bounds;
 pub mod catalogue;
 pub mod confine;
 pub mod context;
+mod conversation;
 pub mod executor;
 pub mod grants;
 mod guardian;
+pub mod hooks;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 mod pattern;
 pub mod policy;
+mod program;
 pub mod rights;
 pub mod secrets;
 pub mod shell;
 pub mod tool;
 pub mod tools;
+#[cfg(any(feature = "mcp", feature = "web"))]
+mod web;
 
 pub use catalogue::Catalogue;
 pub use confine::{Area, RootAccess};
-pub use context::{CallContext, Confinement, Sandbox};
+pub use context::{CallContext, Confinement, Ground, Sandbox};
 pub use executor::{Approver, Executor, Guarded, Presented, Request, ToolResult};
 pub use grants::{Grant, GrantKind, Grants, Moment};
+pub use hooks::{Hooked, Hooks};
 pub use policy::{Birth, Bypass, Effect, Effects, Standing, Verdict};
 pub use rights::{Rights, Subject};
 pub use tool::{Intent, Output, Tool, ToolError, ToolSpec, Typed};

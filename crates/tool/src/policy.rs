@@ -118,6 +118,8 @@ pub enum Why {
     Effect(Effect),
     /// It changes a file that others run or trust.
     Protected(String),
+    /// A hook wants somebody to agree, for this reason.
+    Hook(String),
 }
 
 /// What becomes of a call.
@@ -162,6 +164,8 @@ impl fmt::Display for Question {
             Why::Effect(Effect::Writes) => write!(f, "`{tool}` changes files"),
             Why::Effect(Effect::Executes) => write!(f, "`{tool}` runs programs"),
             Why::Effect(Effect::Network) => write!(f, "`{tool}` uses the network"),
+            Why::Hook(reason) if reason.is_empty() => write!(f, "a hook asks about `{tool}`"),
+            Why::Hook(reason) => write!(f, "a hook asks about `{tool}`: {reason}"),
             Why::Protected(file) => {
                 write!(f, "`{tool}` changes `{file}`, which others run or trust")
             }

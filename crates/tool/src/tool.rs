@@ -69,6 +69,10 @@ pub struct Output {
     pub failed: bool,
     /// Whether the text is of our own making; everything else is data that somebody else wrote.
     pub ours: bool,
+    /// What hooks want the model to know besides.
+    pub notes: Vec<String>,
+    /// Why the agent shall end after this, if a hook wants it to.
+    pub stop: Option<String>,
 }
 
 impl Output {
@@ -121,6 +125,20 @@ pub enum ToolError {
         /// What became of it.
         answer: &'static str,
     },
+    /// A hook says no.
+    #[error("`{tool}` was blocked by a hook: {reason}")]
+    Blocked {
+        /// Its name.
+        tool: String,
+        /// What the hook said.
+        reason: String,
+    },
+    /// A hook wants the agent to end.
+    #[error("a hook has stopped the agent: {reason}")]
+    Stopped {
+        /// What the hook said.
+        reason: String,
+    },
     /// A file is not to be had.
     #[error(transparent)]
     File(#[from] ConfineError),
@@ -132,6 +150,10 @@ pub enum ToolError {
         /// What would work.
         hint: Option<String>,
     },
+    /// An MCP server did not do what it was asked for.
+    #[cfg(feature = "mcp")]
+    #[error(transparent)]
+    Server(#[from] crate::mcp::ServerError),
     /// It took too long.
     #[error("the call was stopped: its time was over")]
     TimedOut,
@@ -163,11 +185,17 @@ impl ToolError {
 impl Explain for ToolError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Denied { .. } | Self::NotAgreed { .. } | Self::NoSandbox { .. } => {
-                ErrorKind::Refused
-            }
+            Self::Denied { .. }
+            | Self::NotAgreed { .. }
+            | Self::NoSandbox { .. }
+            | Self::Blocked { .. }
+            | Self::Stopped { .. } => ErrorKind::Refused,
             Self::Unknown { .. } | Self::Input { .. } => ErrorKind::Usage,
             Self::Cancelled => ErrorKind::Cancelled,
+            #[cfg(feature = "mcp")]
+            Self::Server(crate::mcp::ServerError::NoSandbox { .. }) => ErrorKind::Refused,
+            #[cfg(feature = "mcp")]
+            Self::Server(_) => ErrorKind::Failure,
             Self::File(_) | Self::Failed { .. } | Self::TimedOut => ErrorKind::Failure,
         }
     }
@@ -238,7 +266,7 @@ fn parse<T: Typed>(input: Value) -> Result<T::Input, ToolError> {
 }
 
 /// The schema of a type, without what only tells where it comes from.
-fn schema_of<I: JsonSchema>() -> Value {
+pub(crate) fn schema_of<I: JsonSchema>() -> Value {
     let mut settings = schemars::generate::SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     settings.meta_schema = None;

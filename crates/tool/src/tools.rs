@@ -3,16 +3,30 @@
 mod bash;
 mod edit;
 mod find;
+mod lsp;
+mod outline;
+mod plugin_command;
 mod read;
 mod search;
+mod task;
+mod todo;
+#[cfg(feature = "web")]
+pub mod web;
 mod write;
+mod yields;
 
 pub use bash::Bash;
 pub use edit::{Edit, EditInput, Replacement};
 pub use find::{Find, FindInput};
+pub use lsp::{Lsp, LspAction, LspInput};
+pub use outline::{Outline, OutlineInput};
+pub use plugin_command::PluginCommand;
 pub use read::{Read, ReadInput};
 pub use search::{Search, SearchInput};
+pub use task::{AgentLine, Batch, Spawner, Task, TaskItem};
+pub use todo::{Todo, TodoInput, TodoItem, TodoState};
 pub use write::{Write, WriteInput};
+pub use yields::{Receiver, Submission, Yield};
 
 use crate::{
     catalogue::{Catalogue, TwoTools},
@@ -33,6 +47,7 @@ pub fn add_all(catalogue: &mut Catalogue, bash: Option<Bash>) -> Result<(), TwoT
     catalogue.add(Edit)?;
     catalogue.add(Search::default())?;
     catalogue.add(Find)?;
+    catalogue.add(Outline)?;
     bash.map_or(Ok(()), |bash| catalogue.add(bash))
 }
 

@@ -9,6 +9,7 @@
 //! a sandbox the child cannot send signals to the keeper. Outside of one it can, as it can do anything else that the user could.
 
 use std::{
+    borrow::Cow,
     io::{self, BufRead as _, Read as _, Write as _},
     net::Shutdown,
     os::{
@@ -23,6 +24,7 @@ use camino::Utf8PathBuf;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, Signal, WaitOptions},
+    stdio::stdout,
 };
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +60,25 @@ pub struct Order {
     pub sandbox: Option<sandbox::Rights>,
     /// How long it may take to react to a polite request to end.
     pub grace: Duration,
+}
+
+/// What a keeper is told. Who orders nothing else gets a child without anything to read.
+#[derive(Debug, Serialize, Deserialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    order: Cow<'a, Order>,
+    #[serde(default)]
+    stdin: Stdin,
+}
+
+/// What a kept child can read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+enum Stdin {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// What we send it.
+    Ours,
 }
 
 /// How a kept child ended.
@@ -118,20 +139,44 @@ impl Keeper {
         heard: &mut dyn FnMut(&[u8]),
         stop: &mut dyn FnMut() -> bool,
     ) -> Result<Kept, KeepError> {
+        self.attended(order, None, heard, stop)
+    }
+
+    /// Runs a child that we speak with, to its end: its standard input and output are `talk`, the other end of which is ours.
+    /// `heard` gets what it prints to standard error.
+    pub fn converse(
+        &self,
+        order: &Order,
+        talk: OwnedFd,
+        heard: &mut dyn FnMut(&[u8]),
+        stop: &mut dyn FnMut() -> bool,
+    ) -> Result<Kept, KeepError> {
+        self.attended(order, Some(talk), heard, stop)
+    }
+
+    fn attended(
+        &self,
+        order: &Order,
+        talk: Option<OwnedFd>,
+        heard: &mut dyn FnMut(&[u8]),
+        stop: &mut dyn FnMut() -> bool,
+    ) -> Result<Kept, KeepError> {
         let failed = |source| ProcessError::Io { program: self.program.to_string(), source };
         let (mut ours, theirs) = UnixStream::pair().map_err(failed)?;
         let (mut output, print) = io::pipe().map_err(failed)?;
+        let stdin = if talk.is_some() { Stdin::Ours } else { Stdin::Nothing };
         let mut child = {
             #[expect(clippy::disallowed_methods, reason = "this is the module for it")]
             let mut command = Command::new(self.program.as_std_path());
             command.args(&self.args).env_clear().process_group(0).current_dir("/");
-            command
-                .stdin(OwnedFd::from(theirs))
-                .stdout(print.try_clone().map_err(failed)?)
-                .stderr(print);
+            let stdout = match talk {
+                Some(talk) => Stdio::from(talk),
+                None => Stdio::from(print.try_clone().map_err(failed)?),
+            };
+            command.stdin(OwnedFd::from(theirs)).stdout(stdout).stderr(print);
             command.spawn().map_err(failed)?
         };
-        let result = attend(&mut ours, &mut output, order, heard, stop);
+        let result = attend(&mut ours, &mut output, (order, stdin), heard, stop);
         if !matches!(result, Ok(_) | Err(KeepError::NotStarted(_) | KeepError::NoSandbox(_))) {
             let _ = rustix::process::kill_process_group(Pid::from_child(&child), Signal::KILL);
         }
@@ -146,12 +191,13 @@ impl Keeper {
 fn attend(
     ours: &mut UnixStream,
     output: &mut io::PipeReader,
-    order: &Order,
+    (order, stdin): (&Order, Stdin),
     heard: &mut dyn FnMut(&[u8]),
     stop: &mut dyn FnMut() -> bool,
 ) -> Result<Kept, KeepError> {
     let failed = |source| ProcessError::Io { program: order.program.clone(), source };
-    let mut text = serde_json::to_vec(order).map_err(|error| failed(error.into()))?;
+    let mut text = serde_json::to_vec(&Told { order: Cow::Borrowed(order), stdin })
+        .map_err(|error| failed(error.into()))?;
     text.push(b'\n');
     ours.write_all(&text).map_err(|_| KeepError::Killed)?;
     let mut stopped = None;
@@ -237,9 +283,9 @@ fn obey(socket: &UnixStream) -> io::Result<Report> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let mut line = String::new();
     io::BufReader::new(socket).read_line(&mut line)?;
-    let order: Order = serde_json::from_str(&line)?;
+    let Told { order, stdin } = serde_json::from_str(&line)?;
     // Rules bind a thread and what it starts, so we stay free to end what we started.
-    let started = std::thread::scope(|scope| scope.spawn(|| start(&order)).join());
+    let started = std::thread::scope(|scope| scope.spawn(|| start(&order, stdin)).join());
     let child =
         match started.unwrap_or_else(|_| Err(Report::NotStarted("the keeper broke".to_owned()))) {
             Ok(child) => child,
@@ -279,14 +325,22 @@ fn watched(fd: BorrowedFd<'_>) -> PollFd<'_> {
     PollFd::from_borrowed_fd(fd, PollFlags::IN)
 }
 
-fn start(order: &Order) -> Result<Child, Report> {
+fn start(order: &Order, stdin: Stdin) -> Result<Child, Report> {
     if let Some(rights) = &order.sandbox {
         let restricted = sandbox::restrict(rights);
         restricted.map_err(|error| Report::NoSandbox(error.to_string()))?;
     }
     #[expect(clippy::disallowed_methods, reason = "this is the module for it")]
     let mut command = Command::new(&order.program);
-    command.args(&order.args).current_dir(&order.cwd).process_group(0).stdin(Stdio::null());
+    // What it is to read arrives on the socket that is its output, too: a keeper has no other place to be given one.
+    let stdin = match stdin {
+        Stdin::Nothing => Stdio::null(),
+        Stdin::Ours => stdout()
+            .try_clone_to_owned()
+            .map(Stdio::from)
+            .map_err(|error| Report::NotStarted(format!("it has no standard input: {error}")))?,
+    };
+    command.args(&order.args).current_dir(&order.cwd).process_group(0).stdin(stdin);
     command.env_clear().envs(order.env.iter().map(|(name, value)| (name, value)));
     command
         .spawn()

@@ -205,16 +205,40 @@ struct Lines<'h, 'a> {
 }
 
 impl Lines<'_, '_> {
+    /// A common word has a hundred thousand of these: no formatting, and no look at a line's characters unless it may be too long.
     fn line(&mut self, number: Option<u64>, mark: char, bytes: &[u8]) {
-        use std::fmt::Write as _;
         let line = String::from_utf8_lossy(bytes);
         let line = line.trim_end_matches(['\n', '\r']);
-        let cut = line.char_indices().nth(MAX_LINE).map_or(line, |(at, _)| &line[..at]);
-        let more = if cut.len() < line.len() { "…" } else { "" };
-        let number = number.unwrap_or_default();
-        // Writing to a string does not fail.
-        let _ = writeln!(self.text, "{}{mark}{number}{mark}{cut}{more}", self.path);
+        let cut = match line.len() > MAX_LINE {
+            true => line.char_indices().nth(MAX_LINE).map_or(line, |(at, _)| &line[..at]),
+            false => line,
+        };
+        self.text.push_str(self.path.as_str());
+        self.text.push(mark);
+        push_number(&mut self.text, number.unwrap_or_default());
+        self.text.push(mark);
+        self.text.push_str(cut);
+        if cut.len() < line.len() {
+            self.text.push('…');
+        }
+        self.text.push('\n');
     }
+}
+
+/// Decimal digits.
+fn push_number(text: &mut String, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        // Less than ten.
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    text.extend(digits[at..].iter().map(|digit| char::from(*digit)));
 }
 
 impl Sink for Lines<'_, '_> {
@@ -243,5 +267,19 @@ impl Sink for Lines<'_, '_> {
     fn context_break(&mut self, _: &Searcher) -> Result<bool, Self::Error> {
         self.text.push_str("--\n");
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::push_number;
+
+    #[test]
+    fn numbers_are_those_that_formatting_gives() {
+        for number in [0, 1, 9, 10, 99, 100, 12_345, u64::MAX] {
+            let mut text = String::from("a:");
+            push_number(&mut text, number);
+            assert_eq!(text, format!("a:{number}"));
+        }
     }
 }

@@ -56,7 +56,7 @@ fn an_input_that_is_not_right_is_told() {
     let said = agent.refused("reed", json!({}));
     assert_eq!(
         said,
-        "there is no tool `reed`\nhint: there are bash, edit, find, read, search, write"
+        "there is no tool `reed`\nhint: there are bash, edit, find, outline, read, search, write"
     );
 }
 
@@ -141,7 +141,7 @@ fn every_tool_describes_itself() {
     use agents_tool::Executor as _;
     let offered = Agent::new().executor.inner().offered();
     let names: Vec<&str> = offered.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!(names, ["bash", "edit", "find", "read", "search", "write"]);
+    assert_eq!(names, ["bash", "edit", "find", "outline", "read", "search", "write"]);
     for spec in offered {
         assert_eq!(spec.input_schema["type"], "object", "{spec:?}");
         assert!(

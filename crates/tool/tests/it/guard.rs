@@ -27,7 +27,7 @@ fn what_is_not_allowed_is_neither_shown_nor_done() {
 fn in_plan_mode_everything_is_shown_and_nothing_is_changed() {
     let agent = Agent::with(Rights::all(), PermissionMode::Plan);
     agent.write("a", "x");
-    assert_eq!(agent.executor.inner().offered().len(), 6);
+    assert_eq!(agent.executor.inner().offered().len(), 7);
     assert_eq!(agent.ok("read", json!({"path": "a"})), "1\tx");
     assert_eq!(
         agent.refused("write", json!({"path": "a", "content": ""})),

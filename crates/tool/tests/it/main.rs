@@ -6,7 +6,12 @@ mod bash;
 mod confinement;
 mod files;
 mod guard;
+mod hooks;
+mod lsp;
+mod mcp;
 mod oracle;
+mod web;
+mod work;
 
 use std::{
     sync::Arc,
@@ -37,6 +42,14 @@ pub(crate) struct Agent {
 
 pub(crate) fn keeper() -> Keeper {
     Keeper { program: env!("CARGO_BIN_EXE_agents-keeper").into(), args: Vec::new() }
+}
+
+/// A program among the examples of this room. Cargo builds them with the tests, unless it is told the name of a test.
+pub(crate) fn example(name: &str) -> camino::Utf8PathBuf {
+    let exe = camino::Utf8PathBuf::from_path_buf(std::env::current_exe().unwrap()).unwrap();
+    let path = exe.parent().unwrap().parent().unwrap().join("examples").join(name);
+    assert!(path.exists(), "`cargo build -p agents-tool --examples` builds {path}");
+    path
 }
 
 impl Agent {

@@ -1,0 +1,108 @@
+//! The frames of the protocol, and addresses of files in it.
+
+use camino::Utf8PathBuf;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
+
+/// A message that is larger ends the conversation.
+const MAX_MESSAGE: usize = 64 * 1024 * 1024;
+/// So does a header.
+const MAX_HEADER: u64 = 4 * 1024;
+
+/// The bytes of a message.
+pub(super) fn write(message: &Value) -> Vec<u8> {
+    let body = message.to_string();
+    format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// The next message; `None` at the end, or when what comes is no message.
+pub(super) async fn read(from: &mut BufReader<impl AsyncRead + Unpin>) -> Option<Value> {
+    let mut length = None;
+    loop {
+        let mut line = Vec::new();
+        (&mut *from).take(MAX_HEADER).read_until(b'\n', &mut line).await.ok()?;
+        let line = std::str::from_utf8(&line).ok()?;
+        if !line.ends_with('\n') {
+            return None;
+        }
+        match line.trim().split_once(':') {
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                length = value.trim().parse::<usize>().ok();
+            }
+            Some(_) => {}
+            None if line.trim().is_empty() => break,
+            None => return None,
+        }
+    }
+    let length = length.filter(|it| *it <= MAX_MESSAGE)?;
+    let mut body = vec![0; length];
+    from.read_exact(&mut body).await.ok()?;
+    serde_json::from_slice(&body).ok()
+}
+
+/// The address of a file.
+pub(super) fn uri(path: &str) -> String {
+    let mut out = "file://".to_owned();
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// The file at an address, if it is one.
+pub(super) fn path(uri: &str) -> Option<Utf8PathBuf> {
+    let escaped = uri.strip_prefix("file://").filter(|it| it.starts_with('/'))?;
+    let mut bytes = Vec::new();
+    let mut rest = escaped.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, after) = rest.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok().map(Utf8PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn addresses_come_back() {
+        for file in ["/a/b.rs", "/with space/ä%.rs", "/a:b?c#d"] {
+            assert_eq!(path(&uri(file)).unwrap(), file);
+        }
+        for bad in ["http://x", "file://host/x", "file:///a%2", "file:///%ff", "file:///%zz"] {
+            assert_eq!(path(bad), None, "{bad}");
+        }
+    }
+
+    #[tokio::test]
+    async fn messages_come_back_and_what_is_none_is_the_end() {
+        let mut bytes = write(&json!({"a": "ä"}));
+        bytes.extend(write(&json!([1])));
+        let mut reader = BufReader::new(bytes.as_slice());
+        assert_eq!(read(&mut reader).await, Some(json!({"a": "ä"})));
+        assert_eq!(read(&mut reader).await, Some(json!([1])));
+        assert_eq!(read(&mut reader).await, None);
+        for bad in [
+            "Content-Length: 99999999999\r\n\r\n",
+            "Content-Length: 5\r\n\r\n{}",
+            "nonsense\r\n\r\n",
+            "\r\n\r\n",
+            "Content-Length: 2\r\n\r\n{]",
+        ] {
+            assert_eq!(read(&mut BufReader::new(bad.as_bytes())).await, None, "{bad}");
+        }
+    }
+}
