@@ -7,7 +7,13 @@
 
 mod session;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use agent_client_protocol::{
     Agent, ByteStreams, Client, on_receive_notification, on_receive_request,
@@ -142,13 +148,17 @@ async fn converse(
     sender: mpsc::Sender<Said>,
 ) {
     let transport = ByteStreams::new(stdin.compat_write(), stdout.compat());
-    let (updates, rights, asked) = (sender.clone(), wanted.rights, sender.clone());
+    let (updates, rights, started) = (sender.clone(), wanted.rights, sender.clone());
+    // What is said before there was a question is no answer: Gemini tells that its mode was set.
+    let is_asked = AtomicBool::new(false);
+    let is_asked = &is_asked;
     let ended = Client
         .v1()
         .name("cargo-agents")
         .on_receive_notification(
             async move |notification: SessionNotification, _| {
-                for event in events(notification.update) {
+                let events = events(notification.update);
+                for event in events.into_iter().filter(|_| is_asked.load(Ordering::Relaxed)) {
                     // Nobody listens any more: then the session is about to end.
                     let _ = updates.send(Ok(event)).await;
                 }
@@ -173,9 +183,10 @@ async fn converse(
             }
             let id = session.session_id.clone();
             let model = wanted.model.unwrap_or_default();
-            let _ = asked.send(Ok(Event::Started { id: id.to_string(), model })).await;
+            let _ = started.send(Ok(Event::Started { id: id.to_string(), model })).await;
             let text = ContentBlock::Text(TextContent::new(wanted.text));
             let prompt = PromptRequest::new(id, vec![text]);
+            is_asked.store(true, Ordering::Relaxed);
             connection.send_request(prompt).block_task().await.map(|response| end(&response))
         })
         .await;
@@ -276,16 +287,28 @@ fn phase(status: ToolCallStatus) -> ToolPhase {
     }
 }
 
-fn end(response: &PromptResponse) -> Vec<Said> {
-    let usage = response.usage.as_ref().map(|usage| {
-        Event::Usage(Usage {
+/// What an answer cost. Gemini has a place of its own for it.
+fn usage(response: &PromptResponse) -> Option<Usage> {
+    if let Some(usage) = &response.usage {
+        return Some(Usage {
             input: usage.input_tokens,
             output: usage.output_tokens,
             cache_read: usage.cached_read_tokens.unwrap_or_default(),
             cache_write: usage.cached_write_tokens.unwrap_or_default(),
             reasoning: usage.thought_tokens.unwrap_or_default(),
-        })
-    });
+        });
+    }
+    let counts = response.meta.as_ref()?.get("quota")?.get("token_count")?;
+    let count = |key: &str| counts.get(key)?.as_u64();
+    Some(Usage {
+        input: count("input_tokens")?,
+        output: count("output_tokens")?,
+        ..Usage::default()
+    })
+}
+
+fn end(response: &PromptResponse) -> Vec<Said> {
+    let usage = usage(response).map(Event::Usage);
     let stop = match response.stop_reason {
         schema::StopReason::EndTurn => StopReason::End,
         schema::StopReason::MaxTokens => StopReason::MaxTokens,

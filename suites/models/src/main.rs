@@ -62,7 +62,7 @@ fn main() -> anyhow::Result<ExitCode> {
         bail!("there is no `{name}` in this suite; there are {}", known.join(", "));
     }
     if !args.subjects.is_empty() {
-        subjects.retain(|it| args.subjects.iter().any(|name| *name == it.name));
+        subjects.retain(|it| args.subjects.contains(&it.name));
     }
     let prefix = Prefix::or_usual(args.prefix.as_deref())?;
     if let Some(built) = &args.built {

@@ -18,7 +18,9 @@ while read -r line; do
     *'"method":"initialize"'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{}}}" ;;
     *'"method":"session/new"'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"sessionId\":\"s-1\",MODES\"configOptions\":[{\"id\":\"model\",\"name\":\"Model\",\"category\":\"model\",\"type\":\"select\",\"currentValue\":\"a\",\"options\":[{\"value\":\"a\",\"name\":\"A\"},{\"value\":\"b\",\"name\":\"B\"}]}]}}" ;;
     *'"method":"session/set_config_option"'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"configOptions\":[]}}" ;;
-    *'"method":"session/set_mode"'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{}}" ;;
+    *'"method":"session/set_mode"'*)
+      update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"[MODE_UPDATE] plan"}}'
+      say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{}}" ;;
     *'"method":"session/prompt"'*)
       prompt=$id
       PROMPT ;;
@@ -193,4 +195,19 @@ fn cancelling_ends_the_agent() {
         fs_err::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
     });
     assert!(gone);
+}
+
+#[test]
+fn tokens_are_told_in_two_places() {
+    let told = |more: serde_json::Value| {
+        let mut response = serde_json::json!({"stopReason": "end_turn"});
+        response.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        usage(&serde_json::from_value(response).unwrap())
+    };
+    let seen = Some(Usage { input: 3, output: 4, ..Usage::default() });
+    let gemini = serde_json::json!({"_meta": {"quota": {"token_count": {"input_tokens": 3, "output_tokens": 4}}}});
+    assert_eq!(told(gemini), seen);
+    let own = serde_json::json!({"usage": {"totalTokens": 7, "inputTokens": 3, "outputTokens": 4}});
+    assert_eq!(told(own), seen);
+    assert_eq!(told(serde_json::json!({"_meta": {"quota": {}}})), None);
 }
