@@ -1,20 +1,32 @@
 //! Any agent that speaks the Agent Client Protocol, as a child process.
 //!
 //! This is the one module that knows the protocol and its crate. An agent works with its own tools; what it asks permission for
-//! is answered here by the rights that it was given, and a question is never left standing. Files and terminals
+//! is answered here by the rights that it was given, and a question is never left standing. Not every agent asks: one that
+//! may only read is put into a mode in which it does no more, and is not asked at all if it has none. Files and terminals
 //! of ours are not offered to it.
 
-use std::{fmt, sync::Arc};
+mod session;
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use agent_client_protocol::{
-    ByteStreams, Client, on_receive_notification, on_receive_request,
+    Agent, ByteStreams, Client, on_receive_notification, on_receive_request,
     schema::ProtocolVersion,
-    v1::schema::{
-        self, ContentBlock, InitializeRequest, NewSessionRequest, PermissionOptionKind,
-        PromptRequest, PromptResponse, RequestPermissionOutcome, RequestPermissionRequest,
-        RequestPermissionResponse, SelectedPermissionOutcome, SessionConfigKind,
-        SessionConfigOptionCategory, SessionConfigSelectOptions, SessionNotification,
-        SessionUpdate, SetSessionConfigOptionRequest, TextContent, ToolCallStatus,
+    v1::{
+        ConnectionTo,
+        schema::{
+            self, ContentBlock, Implementation, InitializeRequest, NewSessionRequest,
+            NewSessionResponse, PermissionOptionKind, PromptRequest, PromptResponse,
+            RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
+            SelectedPermissionOutcome, SessionNotification, SessionUpdate,
+            SetSessionConfigOptionRequest, SetSessionModeRequest, TextContent, ToolCallStatus,
+        },
     },
 };
 use agents_system::process::Call;
@@ -107,6 +119,7 @@ impl AcpProvider {
             model: (request.model != DEFAULT_MODEL).then(|| request.model.clone()),
             text,
             rights: self.rights,
+            is_confined: !self.env.is_empty(),
         };
         let (sender, events) = mpsc::channel(64);
         let task = tokio::spawn(converse(wanted, stdin, stdout, sender));
@@ -120,6 +133,8 @@ struct Wanted {
     model: Option<String>,
     text: String,
     rights: HostRights,
+    /// Its environment keeps it to its rights already.
+    is_confined: bool,
 }
 
 /// What comes of it.
@@ -133,13 +148,17 @@ async fn converse(
     sender: mpsc::Sender<Said>,
 ) {
     let transport = ByteStreams::new(stdin.compat_write(), stdout.compat());
-    let (updates, rights, asked) = (sender.clone(), wanted.rights, sender.clone());
+    let (updates, rights, started) = (sender.clone(), wanted.rights, sender.clone());
+    // What is said before there was a question is no answer: Gemini tells that its mode was set.
+    let is_asked = AtomicBool::new(false);
+    let is_asked = &is_asked;
     let ended = Client
         .v1()
         .name("cargo-agents")
         .on_receive_notification(
             async move |notification: SessionNotification, _| {
-                for event in events(notification.update) {
+                let events = events(notification.update);
+                for event in events.into_iter().filter(|_| is_asked.load(Ordering::Relaxed)) {
                     // Nobody listens any more: then the session is about to end.
                     let _ = updates.send(Ok(event)).await;
                 }
@@ -158,56 +177,56 @@ async fn converse(
             let hello = connection.send_request(hello).block_task().await?;
             let session = NewSessionRequest::new(wanted.cwd.as_std_path());
             let session = connection.send_request(session).block_task().await?;
+            let agent = hello.agent_info.as_ref();
+            if let Err(problem) = set_up(&wanted, agent, &session, &connection).await {
+                return Ok(vec![Err(problem)]);
+            }
             let id = session.session_id.clone();
-            let model = match &wanted.model {
-                Some(model) => {
-                    let option = model_option(&session, model)?;
-                    let set = SetSessionConfigOptionRequest::new(id.clone(), option.0, option.1);
-                    connection.send_request(set).block_task().await?;
-                    model.clone()
-                }
-                None => String::new(),
-            };
-            let _ = asked.send(Ok(Event::Started { id: id.to_string(), model })).await;
-            drop(hello);
+            let model = wanted.model.unwrap_or_default();
+            let _ = started.send(Ok(Event::Started { id: id.to_string(), model })).await;
             let text = ContentBlock::Text(TextContent::new(wanted.text));
             let prompt = PromptRequest::new(id, vec![text]);
-            connection.send_request(prompt).block_task().await
+            is_asked.store(true, Ordering::Relaxed);
+            connection.send_request(prompt).block_task().await.map(|response| end(&response))
         })
         .await;
-    let last = match ended {
-        Ok(response) => end(&response),
-        Err(error) => vec![Err(failed(&error))],
-    };
-    for said in last {
+    for said in ended.unwrap_or_else(|error| vec![Err(failed(&error))]) {
         let _ = sender.send(said).await;
     }
 }
 
-/// The option of a session that names its model, and the value for this one.
-fn model_option(
-    session: &schema::NewSessionResponse,
-    model: &str,
-) -> Result<(schema::SessionConfigId, schema::SessionConfigValueId), agent_client_protocol::Error> {
-    let options = session.config_options.iter().flatten();
-    let mut known = Vec::new();
-    for option in options.filter(|it| it.category == Some(SessionConfigOptionCategory::Model)) {
-        let SessionConfigKind::Select(select) = &option.kind else { continue };
-        let values: Vec<_> = match &select.options {
-            SessionConfigSelectOptions::Ungrouped(values) => values.iter().collect(),
-            SessionConfigSelectOptions::Grouped(groups) => {
-                groups.iter().flat_map(|group| &group.options).collect()
-            }
-            _ => continue,
-        };
-        if let Some(value) = values.iter().find(|it| it.value.to_string() == model) {
-            return Ok((option.id.clone(), value.value.clone()));
-        }
-        known.extend(values.iter().map(|it| it.value.to_string()));
+/// Makes a session what is wanted of it.
+async fn set_up(
+    wanted: &Wanted,
+    agent: Option<&Implementation>,
+    session: &NewSessionResponse,
+    connection: &ConnectionTo<Agent>,
+) -> Result<(), Problem> {
+    let failed = |error| failed(&error);
+    let id = || session.session_id.clone();
+    let set = async |(option, value)| {
+        let request = SetSessionConfigOptionRequest::new(id(), option, value);
+        connection.send_request(request).block_task().await.map_err(failed).map(drop)
+    };
+    if let Some(model) = &wanted.model {
+        set(session::model(session, model)?).await?;
     }
-    let known = if known.is_empty() { "none to choose".to_owned() } else { known.join(", ") };
-    let what = format!("the agent has no model `{model}`; it has {known}");
-    Err(agent_client_protocol::Error::new(i32::MIN, what))
+    if wanted.rights == HostRights::Edit {
+        return Ok(());
+    }
+    // An agent need not ask before it acts, so to refuse what it asks for is not enough.
+    let mode = session::read_mode(session);
+    if !wanted.is_confined && (mode.is_none() || !session::keeps_to_modes(agent)) {
+        return Err(Problem::Unconfined);
+    }
+    match mode {
+        Some(session::Mode::Option(choice)) => set(choice).await,
+        Some(session::Mode::Own(mode)) => {
+            let request = SetSessionModeRequest::new(id(), mode);
+            connection.send_request(request).block_task().await.map_err(failed).map(drop)
+        }
+        None => Ok(()),
+    }
 }
 
 /// Once for a question that the rights cover, never for all that come after it.
@@ -268,16 +287,28 @@ fn phase(status: ToolCallStatus) -> ToolPhase {
     }
 }
 
-fn end(response: &PromptResponse) -> Vec<Said> {
-    let usage = response.usage.as_ref().map(|usage| {
-        Event::Usage(Usage {
+/// What an answer cost. Gemini has a place of its own for it.
+fn usage(response: &PromptResponse) -> Option<Usage> {
+    if let Some(usage) = &response.usage {
+        return Some(Usage {
             input: usage.input_tokens,
             output: usage.output_tokens,
             cache_read: usage.cached_read_tokens.unwrap_or_default(),
             cache_write: usage.cached_write_tokens.unwrap_or_default(),
             reasoning: usage.thought_tokens.unwrap_or_default(),
-        })
-    });
+        });
+    }
+    let counts = response.meta.as_ref()?.get("quota")?.get("token_count")?;
+    let count = |key: &str| counts.get(key)?.as_u64();
+    Some(Usage {
+        input: count("input_tokens")?,
+        output: count("output_tokens")?,
+        ..Usage::default()
+    })
+}
+
+fn end(response: &PromptResponse) -> Vec<Said> {
+    let usage = usage(response).map(Event::Usage);
     let stop = match response.stop_reason {
         schema::StopReason::EndTurn => StopReason::End,
         schema::StopReason::MaxTokens => StopReason::MaxTokens,

@@ -141,6 +141,9 @@ pub enum Problem {
         /// The last it said.
         details: Option<String>,
     },
+    /// A program that may only read cannot be kept from doing more.
+    #[error("the agent cannot be kept to reading")]
+    Unconfined,
     /// It was stopped.
     #[error("cancelled")]
     Cancelled,
@@ -201,7 +204,11 @@ impl Problem {
             | Self::Unsupported { what }
             | Self::Settings { what }
             | Self::Program { what, .. } => *what = change(what),
-            Self::NoKey { .. } | Self::Network { .. } | Self::Timeout { .. } | Self::Cancelled => {}
+            Self::NoKey { .. }
+            | Self::Network { .. }
+            | Self::Timeout { .. }
+            | Self::Unconfined
+            | Self::Cancelled => {}
         }
         self
     }
@@ -234,7 +241,7 @@ impl Explain for ModelError {
             | Problem::UnknownModel { .. }
             | Problem::Unsupported { .. }
             | Problem::Settings { .. } => ErrorKind::Usage,
-            Problem::Refused { .. } => ErrorKind::Refused,
+            Problem::Refused { .. } | Problem::Unconfined => ErrorKind::Refused,
             Problem::Cancelled => ErrorKind::Cancelled,
             Problem::ContextTooLong { .. } | Problem::Program { .. } => ErrorKind::Failure,
             Problem::RateLimited { .. }
@@ -269,6 +276,10 @@ impl Explain for ModelError {
                 Some("use a model with a larger context, or a shorter conversation".to_owned())
             }
             Problem::Network { .. } => Some(format!("check the address of `{provider}`")),
+            Problem::Unconfined => Some(format!(
+                "name the host that it is with `host` in [providers.{provider}], or let it change files and run \
+                 commands with `rights = \"edit\"`"
+            )),
             _ => None,
         }
     }

@@ -81,7 +81,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("agents-testkit", &["agents-model"]),
     // Suites stand outside the house; they use the program as everybody does.
     ("hosts-suite", &["agents-system", "agents-testkit"]),
-    ("models-suite", &["agents-system", "agents-testkit"]),
+    ("models-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
 ];
 
 /// Past this, a file is two files.

@@ -9,12 +9,15 @@ use anyhow::Context as _;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Value, json};
 
-use crate::{
+use hosts_suite::{
     client::{Client, Place, Scope},
+    install::Prefix,
+};
+
+use crate::{
     ground::{
         ALLOWED, FORBIDDEN, Ground, REASON, SERVER, SKILL, SKILL_DESCRIPTION, TOKEN, TOOL, Tree,
     },
-    install::Prefix,
     report::{Column, Row, Verdict},
 };
 

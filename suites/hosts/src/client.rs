@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::install::{Package, Prefix};
 
 /// A real coding agent.
-pub(crate) trait Client {
+pub trait Client {
     /// The host that it is for us.
     fn host(&self) -> &'static str;
     /// Where it comes from.
@@ -26,6 +26,8 @@ pub(crate) trait Client {
     }
     /// The user's own files, as they are before we come: path and text. Below [`Place::home`].
     fn files(&self, place: &Place<'_>) -> Vec<(Utf8PathBuf, String)>;
+    /// The user's environment: it leads to the scripted model.
+    fn env(&self, place: &Place<'_>) -> Vec<(&'static str, String)>;
     /// The command line of one prompt without a terminal, with its environment.
     fn prompt(&self, place: &Place<'_>, text: &str) -> Call;
     /// What the model sees as the name of a tool of an MCP server.
@@ -44,7 +46,7 @@ pub(crate) trait Client {
 
 /// Where MCP servers are registered, as `--hook-scope` takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub enum Scope {
     /// In the workspace.
     Project,
     /// In the user's own files.
@@ -52,7 +54,9 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    pub(crate) fn word(self) -> &'static str {
+    /// Its word on the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
         match self {
             Self::Project => "project",
             Self::Global => "global",
@@ -62,36 +66,43 @@ impl Scope {
 
 /// Where a client runs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
-    pub(crate) prefix: &'a Prefix,
+pub struct Place<'a> {
+    /// Where it is installed.
+    pub prefix: &'a Prefix,
     /// The directory that our program is installed in.
-    pub(crate) ours: &'a Utf8Path,
-    pub(crate) home: &'a Utf8Path,
-    pub(crate) workspace: &'a Utf8Path,
+    pub ours: &'a Utf8Path,
+    /// The user's.
+    pub home: &'a Utf8Path,
+    /// Where it works.
+    pub workspace: &'a Utf8Path,
     /// The model's address, without a path.
-    pub(crate) url: &'a str,
-    pub(crate) model: &'a str,
+    pub url: &'a str,
+    /// Its name.
+    pub model: &'a str,
 }
 
 impl Place<'_> {
     /// A call of the client in the workspace, with no environment but what every program has.
-    pub(crate) fn call(&self, client: &dyn Client) -> Call {
+    #[must_use]
+    pub fn call(&self, client: &dyn Client) -> Call {
         let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(Utf8PathBuf::from);
         let dirs = [self.ours.to_owned(), self.prefix.node()].into_iter().chain(usual);
         let dirs: Vec<String> = dirs.map(Utf8PathBuf::into_string).collect();
-        Call::new(self.prefix.program(client.package()))
+        let call = Call::new(self.prefix.program(client.package()))
             .in_empty_env()
             .env("PATH", dirs.join(":"))
             .env("HOME", self.home)
             .env("LANG", "C.UTF-8")
             .env("TERM", "dumb")
             .env("NO_COLOR", "1")
-            .cwd(self.workspace)
+            .cwd(self.workspace);
+        client.env(self).into_iter().fold(call, |call, (name, value)| call.env(name, value))
     }
 }
 
 /// All that the suite knows.
-pub(crate) fn all() -> Vec<Box<dyn Client>> {
+#[must_use]
+pub fn all() -> Vec<Box<dyn Client>> {
     vec![
         Box::new(codex::Codex),
         Box::new(claude::Claude),

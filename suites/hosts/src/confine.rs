@@ -14,8 +14,11 @@ use crate::{client, install::Prefix};
 /// user has the directory of `ip` in `PATH`.
 const ENTER: &str = r#"PATH="$PATH:/usr/sbin:/sbin"; ip link set lo up && mount --bind "$1" /etc/hosts && shift && exec "$@""#;
 
-/// Becomes the same command in a namespace. Returns only if that is not possible.
-pub(crate) fn start_again(prefix: &Prefix, built: &Utf8Path) -> anyhow::Result<anyhow::Error> {
+/// Becomes the same command in a namespace, with `--built` in front of its arguments. Returns only if that is not possible.
+///
+/// # Errors
+/// There is no `unshare`, or the names cannot be written down.
+pub fn start_again(prefix: &Prefix, built: &Utf8Path) -> anyhow::Result<anyhow::Error> {
     if find_program("unshare").is_none() {
         bail!("`unshare` is needed for a private network; `--unconfined` runs without one");
     }

@@ -10,7 +10,7 @@ use agents_testkit::{sample::Sample, scratch};
 use anyhow::bail;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::client::Scope;
+use hosts_suite::client::Scope;
 
 /// The name of the MCP server that the plugin brings.
 pub(crate) const SERVER: &str = "notes";

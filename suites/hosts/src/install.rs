@@ -7,15 +7,15 @@ use anyhow::{Context as _, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use crate::report;
+use crate::say;
 
 /// A package of npm that brings a client.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Package {
+pub struct Package {
     /// Its name.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The program, below the directory that it was installed in.
-    pub(crate) program: &'static str,
+    pub program: &'static str,
 }
 
 /// The node that runs npm and the clients; what the system has is too old for some of them.
@@ -24,14 +24,29 @@ const NODE_VERSION: &str = "24";
 
 /// A directory with one directory per package, so that no two packages meet.
 #[derive(Debug, Clone)]
-pub(crate) struct Prefix(Utf8PathBuf);
+pub struct Prefix(Utf8PathBuf);
 
 impl Prefix {
-    pub(crate) fn new(dir: Utf8PathBuf) -> Self {
-        Self(dir)
+    /// This one if there is one, else `cargo-agents-suites` in the user's cache directory.
+    ///
+    /// # Errors
+    /// Nobody knows where that is.
+    pub fn or_usual(dir: Option<&Utf8Path>) -> anyhow::Result<Self> {
+        Ok(Self(match dir {
+            Some(dir) => camino::absolute_utf8(dir)?,
+            None => {
+                let home = env::HOME.absolute_path().map(|home| home.join(".cache"));
+                let cache = env::XDG_CACHE_HOME.absolute_path().or(home);
+                cache
+                    .context("cannot tell where your home directory is")?
+                    .join("cargo-agents-suites")
+            }
+        }))
     }
 
-    pub(crate) fn root(&self) -> &Utf8Path {
+    /// The directory itself.
+    #[must_use]
+    pub fn root(&self) -> &Utf8Path {
         &self.0
     }
 
@@ -40,28 +55,39 @@ impl Prefix {
     }
 
     /// The program of a package.
-    pub(crate) fn program(&self, package: Package) -> Utf8PathBuf {
+    #[must_use]
+    pub fn program(&self, package: Package) -> Utf8PathBuf {
         self.dir(package).join(package.program)
     }
 
     /// The directory of `node`.
-    pub(crate) fn node(&self) -> Utf8PathBuf {
+    #[must_use]
+    pub fn node(&self) -> Utf8PathBuf {
         self.dir(NODE).join("node_modules/.bin")
     }
 
     /// A path in the package of a client, if that is installed.
-    pub(crate) fn file(&self, package: Package, relative: &str) -> Option<Utf8PathBuf> {
+    #[must_use]
+    pub fn file(&self, package: Package, relative: &str) -> Option<Utf8PathBuf> {
         Some(self.dir(package).join(relative)).filter(|path| path.exists())
     }
 
-    pub(crate) fn install_node(&self) -> anyhow::Result<()> {
+    /// Installs node, unless it is there.
+    ///
+    /// # Errors
+    /// npm fails.
+    pub fn install_node(&self) -> anyhow::Result<()> {
         if !self.program(NODE).exists() {
             self.npm(NODE, NODE_VERSION)?;
         }
         Ok(())
     }
 
-    pub(crate) fn install(&self, package: Package, update: bool) -> anyhow::Result<()> {
+    /// Installs a client, unless it is there.
+    ///
+    /// # Errors
+    /// npm fails, or the package has no such program.
+    pub fn install(&self, package: Package, update: bool) -> anyhow::Result<()> {
         if update || !self.program(package).exists() {
             // Without a tag, npm takes an old version that fits an old node.
             self.npm(package, "latest")?;
@@ -83,7 +109,7 @@ impl Prefix {
         let dir = self.dir(package);
         fs_err::create_dir_all(&dir)?;
         let wanted = format!("{}@{version}", package.name);
-        report::say(&format!("installing {wanted} into {dir}"));
+        say(&format!("installing {wanted} into {dir}"));
         let call = Call::new("npm")
             .args(["install", "--no-audit", "--no-fund", "--prefix", dir.as_str(), &wanted])
             .env("PATH", agents_system::process::path_with([self.node().as_path()]))
@@ -96,7 +122,10 @@ impl Prefix {
     }
 
     /// The version of a client, as npm wrote it down.
-    pub(crate) fn version(&self, package: Package) -> anyhow::Result<String> {
+    ///
+    /// # Errors
+    /// It is not installed.
+    pub fn version(&self, package: Package) -> anyhow::Result<String> {
         let manifest = self.dir(package).join("node_modules").join(package.name);
         let manifest = fs_err::read_to_string(manifest.join("package.json"))?;
         let manifest: Value = serde_json::from_str(&manifest)?;
@@ -104,14 +133,17 @@ impl Prefix {
     }
 }
 
-/// Builds our program and the suite's MCP server; the directory that both are in.
-pub(crate) fn build() -> anyhow::Result<Utf8PathBuf> {
+/// Builds programs of this workspace, each of a package; the directory that they are in.
+///
+/// # Errors
+/// One of them cannot be built.
+pub fn build(programs: &[(&str, &str)]) -> anyhow::Result<Utf8PathBuf> {
     let mut dir = None;
-    for (package, program) in [("cargo-agents", "cargo-agents"), ("hosts-suite", "notes-server")] {
-        report::say(&format!("building {program}"));
+    for (package, program) in programs {
+        say(&format!("building {program}"));
         let cargo = env::CARGO.get().unwrap_or_else(|| "cargo".into());
         let call = Call::new(cargo)
-            .args(["build", "--locked", "-p", package, "--bin", program])
+            .args(["build", "--locked", "-p", *package, "--bin", *program])
             .arg("--message-format=json-render-diagnostics")
             .cwd(env!("CARGO_MANIFEST_DIR"))
             .deadline(Duration::from_secs(3600));

@@ -9,9 +9,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`client`] | one file per client: its package, the user's own files, its command line |
-//! | [`install`] | clients and node from npm into a prefix that is kept, our own programs from cargo |
-//! | [`confine`] | a network without anybody in it |
+//! | [`hosts_suite`] | the clients, how they are installed, and a network without anybody in it |
 //! | [`ground`] | a home, a workspace and a registry; our own commands |
 //! | [`check`] | what is looked at, client by client |
 //! | [`report`] | the table |
@@ -20,20 +18,19 @@
 //! again in a network namespace with nothing but loopback in it, where the model and the clients meet.
 
 mod check;
-mod client;
-mod confine;
 mod ground;
-mod install;
 mod report;
 
 use std::process::ExitCode;
 
-use agents_system::env;
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use camino::Utf8PathBuf;
 use clap::Parser;
-
-use crate::{client::Client, install::Prefix};
+use hosts_suite::{
+    client::{self, Client},
+    confine,
+    install::{self, Prefix},
+};
 
 /// Start real coding agents after a sync and see what reached them
 #[derive(Debug, Parser)]
@@ -63,10 +60,7 @@ struct Args {
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
     let clients = chosen(&args.hosts)?;
-    let prefix = Prefix::new(match &args.prefix {
-        Some(dir) => camino::absolute_utf8(dir)?,
-        None => cache()?.join("cargo-agents-suites"),
-    });
+    let prefix = Prefix::or_usual(args.prefix.as_deref())?;
     if let Some(built) = &args.built {
         return run(&args, &clients, &prefix, built);
     }
@@ -74,7 +68,8 @@ fn main() -> anyhow::Result<ExitCode> {
     for client in &clients {
         prefix.install(client.package(), args.update)?;
     }
-    let built = install::build()?;
+    let built =
+        install::build(&[("cargo-agents", "cargo-agents"), ("hosts-suite", "notes-server")])?;
     if args.unconfined {
         return run(&args, &clients, &prefix, &built);
     }
@@ -113,9 +108,4 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<Box<dyn Client>>> {
         all.retain(|client| names.iter().any(|name| name == client.host()));
     }
     Ok(all)
-}
-
-fn cache() -> anyhow::Result<Utf8PathBuf> {
-    let home = env::HOME.absolute_path().map(|home| home.join(".cache"));
-    env::XDG_CACHE_HOME.absolute_path().or(home).context("cannot tell where your home directory is")
 }

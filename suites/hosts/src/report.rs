@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use camino::Utf8PathBuf;
 
-use crate::client::Scope;
+use hosts_suite::{client::Scope, say};
 
 /// What is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,12 +93,6 @@ impl Row {
         });
         first.into_iter().chain(words).collect()
     }
-}
-
-/// A line for whoever waits.
-pub(crate) fn say(line: &str) {
-    // Nobody listens any more: then nobody waits.
-    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// What a row came to, as soon as it is known.

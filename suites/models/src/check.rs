@@ -4,18 +4,20 @@ use std::time::Duration;
 
 use agents_system::process::Call;
 use agents_testkit::{
-    endpoint::{Endpoint, Reply, Request, Script},
+    endpoint::{Endpoint, Reply, Request, Role, Said, Script},
     scratch::{self, Scratch},
 };
 use camino::Utf8Path;
+use hosts_suite::{
+    client::{Client, Place},
+    install::Prefix,
+};
 use serde_json::{Value, json};
 
 use crate::{
-    file_name,
-    install::Prefix,
     report::{Column, Row, Verdict},
     server::Server,
-    subject::{Client, Subject, Way},
+    subject::{Subject, Way},
 };
 
 /// What the scripted model says at last.
@@ -25,19 +27,19 @@ const BEFORE: &str = "Let me look.";
 /// The file that a command makes which must not run.
 const FORBIDDEN: &str = "forbidden.txt";
 
-pub(crate) fn check(subject: &Subject, prefix: &Prefix, program: &Utf8Path) -> anyhow::Result<Row> {
-    match (subject.way, subject.client()) {
-        (Way::Server, _) | (_, None) => check_server(subject, prefix, program),
-        (way, Some(client)) => check_program(subject, way, client, prefix, program),
+pub(crate) fn check(subject: &Subject, prefix: &Prefix, built: &Utf8Path) -> anyhow::Result<Row> {
+    match subject.client() {
+        None => check_server(subject, prefix, built),
+        Some(client) => check_program(subject, client, prefix, built),
     }
 }
 
-fn check_server(subject: &Subject, prefix: &Prefix, program: &Utf8Path) -> anyhow::Result<Row> {
+fn check_server(subject: &Subject, prefix: &Prefix, built: &Utf8Path) -> anyhow::Result<Row> {
     let scratch = Scratch::new();
     let server = Server::start(prefix.root())?;
     let provider = format!("kind = \"openai-compatible\"\nurl = \"{}\"\n", server.url());
-    let asked = ask(&scratch, program, prefix, &provider, &[])?;
-    let mut row = Row::new(subject.name, subject.kind(), "SmolLM2-135M".to_owned());
+    let asked = ask(&scratch, built, prefix, &provider, &[])?;
+    let mut row = Row::new(&subject.name, subject.kind(), "SmolLM2-135M".to_owned());
     row.set(
         Column::Answers,
         Verdict::from(asked.text("/answer").is_some_and(|it| !it.is_empty()), || {
@@ -50,46 +52,43 @@ fn check_server(subject: &Subject, prefix: &Prefix, program: &Utf8Path) -> anyho
 
 fn check_program(
     subject: &Subject,
-    way: Way,
-    client: Client,
+    client: &dyn Client,
     prefix: &Prefix,
-    program: &Utf8Path,
+    built: &Utf8Path,
 ) -> anyhow::Result<Row> {
     let scratch = Scratch::new();
-    let forbidden = scratch.path("work").join(FORBIDDEN);
-    let input = client.shell_input(&format!("touch {forbidden}"));
+    let (home, work) = (scratch.path("home"), scratch.path("work"));
+    let forbidden = work.join(FORBIDDEN);
+    let (shell, input) = (client.shell(), client.shell_input(&format!("touch {forbidden}")));
     let endpoint = Endpoint::start(Script::rule(move |request: &Request| {
-        let offered = request.tools.iter().any(|tool| tool.name == client.shell);
-        let spoken = request
-            .messages
-            .iter()
-            .filter(|message| format!("{:?}", message.role) == "Assistant")
-            .count();
-        if offered && spoken == 0 {
-            Reply::text(BEFORE).and_call(client.shell, input.clone())
-        } else {
-            Reply::text(ANSWER)
+        let spoken = request.messages.iter().any(|message| message.role == Role::Assistant);
+        match request.tool(shell).filter(|_| !spoken) {
+            Some(tool) => {
+                let mut reply = Reply::from(tool.call(input.clone()));
+                reply.says.insert(0, Said::Text(BEFORE.to_owned()));
+                reply
+            }
+            None => Reply::text(ANSWER),
         }
     }));
-    let files = own_files(&endpoint.url(), endpoint.model());
-    for (path, text) in files {
-        scratch::write(&scratch.path("home").join(path), &text);
+    let (url, model) = (endpoint.url(), endpoint.model());
+    let place = Place { prefix, ours: built, home: &home, workspace: &work, url: &url, model };
+    for (path, text) in client.files(&place) {
+        scratch::write(&home.join(path), &text);
     }
-    let command = prefix.program(client.package);
-    let provider = match way {
+    let command = prefix.program(client.package());
+    let provider = match subject.way {
         Way::Acp(_, args) => {
-            let words: Vec<String> = std::iter::once(command.to_string())
-                .chain(args.iter().map(ToString::to_string))
-                .collect();
-            format!("kind = \"acp\"\ncommand = {}\n", json!(words))
+            let words = std::iter::once(command.as_str()).chain(args.iter().copied());
+            format!("kind = \"acp\"\ncommand = {}\n", json!(words.collect::<Vec<_>>()))
         }
         _ => {
-            format!("kind = \"host\"\nhost = \"{}\"\ncommand = {}\n", client.host, json!([command]))
+            let host = client.host();
+            format!("kind = \"host\"\nhost = \"{host}\"\ncommand = {}\n", json!([command]))
         }
     };
-    let environment = environment(&endpoint.url(), endpoint.model());
-    let asked = ask(&scratch, program, prefix, &provider, &environment)?;
-    let mut row = Row::new(subject.name, subject.kind(), prefix.version(client.package)?);
+    let asked = ask(&scratch, built, prefix, &provider, &client.env(&place))?;
+    let mut row = Row::new(&subject.name, subject.kind(), prefix.version(client.package())?);
     // Some end their turn when they are refused something.
     let answered =
         asked.text("/answer").is_some_and(|it| it.contains(ANSWER) || it.contains(BEFORE));
@@ -97,7 +96,7 @@ fn check_program(
     row.set(Column::Usage, asked.usage());
     row.set(
         Column::Confined,
-        Verdict::from(!forbidden.exists(), || format!("{} was made", file_name(&forbidden))),
+        Verdict::from(!forbidden.exists(), || format!("{FORBIDDEN} was made")),
     );
     Ok(row)
 }
@@ -124,10 +123,10 @@ impl Asked {
 
 fn ask(
     scratch: &Scratch,
-    program: &Utf8Path,
+    built: &Utf8Path,
     prefix: &Prefix,
     provider: &str,
-    environment: &[(&str, String)],
+    environment: &[(&'static str, String)],
 ) -> anyhow::Result<Asked> {
     let (home, work, ours) = (scratch.path("home"), scratch.path("work"), scratch.path("ours"));
     for dir in [&home, &work, &ours] {
@@ -135,7 +134,7 @@ fn ask(
     }
     scratch::write(&ours.join("config.toml"), format!("[providers.it]\n{provider}"));
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", prefix.node());
-    let mut call = Call::new(program.as_str())
+    let mut call = Call::new(built.join("cargo-agents"))
         .args(["model", "test", "--provider", "it", "--json"])
         .in_empty_env()
         .env("PATH", path)
@@ -151,58 +150,4 @@ fn ask(
     let done = call.capture()?;
     let document = serde_json::from_slice(&done.stdout).unwrap_or(Value::Null);
     Ok(Asked { document, said: done.said() })
-}
-
-/// The user's own files of all hosts: each finds the scripted model.
-fn own_files(url: &str, model: &str) -> Vec<(&'static str, String)> {
-    let codex = format!(
-        "model = \"{model}\"\nmodel_provider = \"scripted\"\n[model_providers.scripted]\nname = \"Scripted\"\n\
-         base_url = \"{url}/v1\"\nenv_key = \"SCRIPTED_KEY\"\nwire_api = \"responses\"\n"
-    );
-    let opencode = json!({"model": format!("scripted/{model}"), "provider": {"scripted": {
-        "npm": "@ai-sdk/openai-compatible",
-        "options": {"baseURL": format!("{url}/v1"), "apiKey": "none"},
-        "models": {model: {}},
-    }}});
-    let goose = format!(
-        "GOOSE_PROVIDER: openai\nGOOSE_MODEL: {model}\nGOOSE_TELEMETRY_ENABLED: false\nextensions:\n  developer:\n    \
-         name: developer\n    type: builtin\n    enabled: true\n"
-    );
-    let auth = |kind: &str| {
-        let tools = json!({"toolSearch": {"enabled": false}});
-        json!({"security": {"auth": {"selectedType": kind}}, "privacy": {"usageStatisticsEnabled": false}, "tools": tools}).to_string()
-    };
-    vec![
-        (".codex/config.toml", codex),
-        (".config/opencode/opencode.json", opencode.to_string()),
-        (".config/goose/config.yaml", goose),
-        (".gemini/settings.json", auth("gemini-api-key")),
-        (".qwen/settings.json", auth("openai")),
-        // On its first start one of them asks npm for a package, and waits long for an answer.
-        (".npmrc", format!("registry={url}/npm/\nfetch-retries=0\n")),
-    ]
-}
-
-fn environment(url: &str, model: &str) -> Vec<(&'static str, String)> {
-    let none = || "none".to_owned();
-    vec![
-        ("ANTHROPIC_BASE_URL", url.to_owned()),
-        ("ANTHROPIC_API_KEY", none()),
-        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-        ("DISABLE_AUTOUPDATER", "1".to_owned()),
-        ("GEMINI_API_KEY", none()),
-        ("GOOGLE_GEMINI_BASE_URL", url.to_owned()),
-        ("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()),
-        ("SCRIPTED_KEY", none()),
-        ("OPENAI_API_KEY", none()),
-        ("OPENAI_BASE_URL", format!("{url}/v1")),
-        ("OPENAI_HOST", url.to_owned()),
-        ("OPENAI_MODEL", model.to_owned()),
-        ("GOOSE_DISABLE_KEYRING", "1".to_owned()),
-        ("COPILOT_OFFLINE", "true".to_owned()),
-        ("COPILOT_PROVIDER_BASE_URL", format!("{url}/v1")),
-        ("COPILOT_PROVIDER_API_KEY", none()),
-        ("COPILOT_MODEL", model.to_owned()),
-        ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
-    ]
 }

@@ -10,30 +10,30 @@
 //! | module | holds |
 //! |---|---|
 //! | [`subject`] | who is asked: hosts, ACP agents, a server with a model |
-//! | [`install`] | what they need, from npm and PyPI, into a prefix that is kept |
+//! | [`server`] | the server with a model, from PyPI |
 //! | [`check`] | what is looked at |
 //! | [`report`] | the table |
 //!
 //! Programs get a scripted model that first wants to run a command; they may only read, so that the command must not run.
-//! The server gets no script: there a model really answers.
+//! The server gets no script: there a model really answers. Who the programs are, how they are installed and that they cannot
+//! call home is the other suite's, [`hosts_suite`].
 
 mod check;
-#[path = "../../hosts/src/install.rs"]
-#[allow(dead_code, reason = "the machinery of the other suite, of which less is needed here")]
-mod install;
 mod report;
 mod server;
 mod subject;
 
-use std::{process::ExitCode, time::Duration};
+use std::process::ExitCode;
 
-use agents_system::{env, process::Call};
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
-use serde_json::Value;
+use hosts_suite::{
+    confine,
+    install::{self, Prefix},
+};
 
-use crate::install::Prefix;
+use crate::subject::Subject;
 
 /// Ask real programs and a real small model
 #[derive(Debug, Parser)]
@@ -46,33 +46,51 @@ struct Args {
     /// Write the table, with all of them, to `docs/real-models.md`
     #[arg(long, conflicts_with = "subjects")]
     update_docs: bool,
+    /// Let the programs have the network
+    #[arg(long)]
+    unconfined: bool,
+    /// Where our program was built; set when the suite starts itself again
+    #[arg(long, value_name = "DIR", hide = true)]
+    built: Option<Utf8PathBuf>,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
     let mut subjects = subject::all();
-    let known: Vec<&str> = subjects.iter().map(|it| it.name).collect();
+    let known: Vec<&str> = subjects.iter().map(|it| it.name.as_str()).collect();
     if let Some(name) = args.subjects.iter().find(|name| !known.contains(&name.as_str())) {
         bail!("there is no `{name}` in this suite; there are {}", known.join(", "));
     }
     if !args.subjects.is_empty() {
-        subjects.retain(|it| args.subjects.iter().any(|name| name == it.name));
+        subjects.retain(|it| args.subjects.contains(&it.name));
     }
-    let prefix = Prefix::new(match &args.prefix {
-        Some(dir) => camino::absolute_utf8(dir)?,
-        None => cache()?.join("cargo-agents-suites"),
-    });
+    let prefix = Prefix::or_usual(args.prefix.as_deref())?;
+    if let Some(built) = &args.built {
+        return run(&args, &subjects, &prefix, built);
+    }
     prefix.install_node()?;
     for subject in &subjects {
-        match subject.package() {
-            Some(package) => prefix.install(package, false)?,
+        match subject.client() {
+            Some(client) => prefix.install(client.package(), false)?,
             None => server::install(prefix.root())?,
         }
     }
-    let program = build()?;
+    let built = install::build(&[("cargo-agents", "cargo-agents")])?;
+    if args.unconfined {
+        return run(&args, &subjects, &prefix, &built);
+    }
+    Err(confine::start_again(&prefix, &built)?)
+}
+
+fn run(
+    args: &Args,
+    subjects: &[Subject],
+    prefix: &Prefix,
+    built: &Utf8Path,
+) -> anyhow::Result<ExitCode> {
     let mut rows = Vec::new();
-    for subject in &subjects {
-        let row = check::check(subject, &prefix, &program)?;
+    for subject in subjects {
+        let row = check::check(subject, prefix, built)?;
         report::progress(&row);
         rows.push(row);
     }
@@ -82,32 +100,4 @@ fn main() -> anyhow::Result<ExitCode> {
     }
     let all_good = rows.iter().all(report::Row::is_good);
     Ok(if all_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Our own program, as cargo builds it.
-fn build() -> anyhow::Result<Utf8PathBuf> {
-    report::say("building cargo-agents");
-    let call = Call::new(env::CARGO.get().unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--locked", "-p", "cargo-agents", "--bin", "cargo-agents"])
-        .arg("--message-format=json-render-diagnostics")
-        .cwd(env!("CARGO_MANIFEST_DIR"))
-        .deadline(Duration::from_secs(3600));
-    let done = call.capture()?;
-    if !done.status.success() {
-        bail!("`{}` failed\n{}", call.display(), String::from_utf8_lossy(&done.stderr));
-    }
-    let built = done.stdout_text();
-    let messages = built.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut paths = messages.filter_map(|it| it["executable"].as_str().map(Utf8PathBuf::from));
-    paths.next_back().context("cargo does not say what it built")
-}
-
-fn cache() -> anyhow::Result<Utf8PathBuf> {
-    let home = env::HOME.absolute_path().map(|home| home.join(".cache"));
-    env::XDG_CACHE_HOME.absolute_path().or(home).context("cannot tell where your home directory is")
-}
-
-/// The name of a file without its directory.
-fn file_name(path: &Utf8Path) -> &str {
-    path.file_name().unwrap_or_default()
 }

@@ -2,6 +2,8 @@
 
 use std::io::Write as _;
 
+use hosts_suite::say;
+
 /// What is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
@@ -43,14 +45,15 @@ impl Verdict {
 /// One of those who are asked.
 #[derive(Debug)]
 pub(crate) struct Row {
-    name: &'static str,
+    name: String,
     kind: &'static str,
     version: String,
     seen: Vec<(Column, Verdict)>,
 }
 
 impl Row {
-    pub(crate) fn new(name: &'static str, kind: &'static str, version: String) -> Self {
+    pub(crate) fn new(name: &str, kind: &'static str, version: String) -> Self {
+        let name = name.to_owned();
         Self { name, kind, version, seen: Vec::new() }
     }
 
@@ -68,15 +71,9 @@ impl Row {
             let seen = self.seen.iter().find(|(it, _)| it == column);
             seen.map_or("-", |(_, verdict)| verdict.word()).to_owned()
         });
-        let first = [self.name, self.kind, &self.version].map(str::to_owned);
+        let first = [&self.name, self.kind, &self.version].map(str::to_owned);
         first.into_iter().chain(words).collect()
     }
-}
-
-/// A line for whoever waits.
-pub(crate) fn say(line: &str) {
-    // Nobody listens any more: then nobody waits.
-    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// What a row came to, as soon as it is known.
@@ -112,7 +109,7 @@ pub(crate) fn write_page(rows: &[Row]) -> anyhow::Result<()> {
     let page = format!(
         "# Seen with real models and programs\n\n\
          Written by `cargo run -p models-suite -- --update-docs`. Each row is `cargo agents model test` against something real: a published program, installed from npm, in a\n\
-         scratch home, which asks a scripted model; or llama.cpp's server (PyPI `xllamacpp`) with a small model, which really answers.\n\n\
+         scratch home and without a network, which asks a scripted model; or llama.cpp's server (PyPI `xllamacpp`) with a small model, which really answers.\n\n\
          {}\n\
          - **answers**: the answer of the model arrived.\n\
          - **tells usage**: with the number of tokens.\n\

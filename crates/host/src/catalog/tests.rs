@@ -180,7 +180,7 @@ shape = "groups"
     hosts.toml:20:8: Warning: unknown key `PreTool` in [host.codex.hooks.events]
       did you mean `PreToolUse`?
     hosts.toml:8:1: Warning: unknown key `id` in [host.codex]
-      allowed here: `agents`, `aliases`, `confidence`, `detect`, `home`, `hooks`, `instructions`, `mcp`, `name`, `notes`, `plugins`, `reads` and `skills`
+      allowed here: `agents`, `aliases`, `confidence`, `detect`, `headless`, `home`, `hooks`, `instructions`, `mcp`, `name`, `notes`, `plugins`, `reads` and `skills`
     hosts.toml:9:1: Warning: unknown key `nmae` in [host.codex]
       did you mean `name`?
     hosts.toml:22:1: Warning: unknown key `shape` in [host.zed.hooks]

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use agents_host::{Event, Host, Transport, hosts};
+use agents_host::{Event, Host, Transport, host::Rights, hosts};
 
 const HEAD: &str = "\
 # Hosts
@@ -38,6 +38,7 @@ fn page(hosts: &[Host]) -> String {
     let mut text = HEAD.to_owned();
     overview(&mut text, hosts);
     events(&mut text, hosts);
+    headless(&mut text, hosts);
     for host in hosts {
         section(&mut text, host);
     }
@@ -79,6 +80,42 @@ fn events(text: &mut String, hosts: &[Host]) {
         text.push('\n');
     }
     text.push('\n');
+}
+
+fn headless(text: &mut String, hosts: &[Host]) {
+    text.push_str(
+        "## Without a terminal\n\nHow a host is run to [answer as a model](models.md). The prompt comes on standard input. \
+         What its rights add keeps it to reading, or\nto changing files of the workspace.\n\n\
+         | host | arguments | model | instructions | effort | may read | may change files | models |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    let list = |items: &[String]| match items {
+        [] => "-".to_owned(),
+        items => format!("`{}`", items.join(" ")),
+    };
+    let flag = |flag: &Option<String>| list(flag.as_slice());
+    let rights = |rights: &Rights| {
+        let env = rights.env.iter().map(|(name, value)| format!("{name}={value}"));
+        list(&env.chain(rights.args.iter().cloned()).collect::<Vec<_>>())
+    };
+    for host in hosts {
+        let Some(it) = &host.headless else { continue };
+        let args: Vec<String> = it.args.iter().chain(&it.last).cloned().collect();
+        let cells = [
+            list(&args),
+            flag(&it.model),
+            flag(&it.system),
+            flag(&it.effort),
+            rights(&it.read),
+            rights(&it.edit),
+            it.models.iter().map(code).collect::<Vec<_>>().join(", "),
+        ];
+        writeln!(text, "| {} | {} |", host.id, cells.join(" | ")).unwrap();
+    }
+    let without = hosts.iter().filter(|host| host.headless.is_none());
+    let without: Vec<String> = without.map(|host| host.name.to_string()).collect();
+    writeln!(text, "\nIt is not known how to run the others like this: {}.\n", without.join(", "))
+        .unwrap();
 }
 
 fn section(text: &mut String, host: &Host) {
@@ -130,6 +167,10 @@ fn section(text: &mut String, host: &Host) {
         if let Some(trust) = &hooks.trust {
             writeln!(text, "- Before hooks run: {}.", trust.hint).unwrap();
         }
+    }
+    if let Some(it) = host.headless.as_ref().filter(|it| !it.unset.is_empty()) {
+        let names: Vec<String> = it.unset.iter().map(code).collect();
+        writeln!(text, "- Run without a terminal, it must not find {}.", names.join(", ")).unwrap();
     }
     for (what, reason) in [("Hooks", host.hooks.reason()), ("Sub-agents", host.agents.reason())] {
         if let Some(reason) = reason {

@@ -16,8 +16,11 @@ while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/p')
   case "$line" in
     *'"method":"initialize"'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{}}}" ;;
-    *'"method":"session/new"'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"sessionId\":\"s-1\",\"configOptions\":[{\"id\":\"model\",\"name\":\"Model\",\"category\":\"model\",\"type\":\"select\",\"currentValue\":\"a\",\"options\":[{\"value\":\"a\",\"name\":\"A\"},{\"value\":\"b\",\"name\":\"B\"}]}]}}" ;;
+    *'"method":"session/new"'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"sessionId\":\"s-1\",MODES\"configOptions\":[{\"id\":\"model\",\"name\":\"Model\",\"category\":\"model\",\"type\":\"select\",\"currentValue\":\"a\",\"options\":[{\"value\":\"a\",\"name\":\"A\"},{\"value\":\"b\",\"name\":\"B\"}]}]}}" ;;
     *'"method":"session/set_config_option"'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"configOptions\":[]}}" ;;
+    *'"method":"session/set_mode"'*)
+      update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"[MODE_UPDATE] plan"}}'
+      say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{}}" ;;
     *'"method":"session/prompt"'*)
       prompt=$id
       PROMPT ;;
@@ -34,9 +37,16 @@ const ASKS: &str = r#"update '{"sessionUpdate":"agent_thought_chunk","content":{
       update '{"sessionUpdate":"tool_call","toolCallId":"c1","title":"rm -rf /","kind":"execute","status":"pending"}'
       say '{"jsonrpc":"2.0","id":"ask","method":"session/request_permission","params":{"sessionId":"s-1","toolCall":{"toolCallId":"c1"},"options":[{"optionId":"always","name":"Always","kind":"allow_always"},{"optionId":"once","name":"Once","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]}}'"#;
 
+const MODES: &str = r#"\"modes\":{\"currentModeId\":\"auto\",\"availableModes\":[{\"id\":\"auto\",\"name\":\"A\"},{\"id\":\"plan\",\"name\":\"P\"}]},"#;
+
 fn stage(prompt: &str) -> (Scratch, AcpProvider) {
+    stage_with(prompt, MODES)
+}
+
+fn stage_with(prompt: &str, modes: &str) -> (Scratch, AcpProvider) {
     let scratch = Scratch::new();
-    let program = scratch.script("agent", &AGENT.replace("PROMPT", prompt));
+    let agent = AGENT.replace("PROMPT", prompt).replace("MODES", modes);
+    let program = scratch.script("agent", &agent);
     let provider = AcpProvider {
         name: "mine".to_owned(),
         command: vec![program.into_string()],
@@ -104,7 +114,34 @@ fn an_agent_is_asked_and_its_questions_are_answered_by_its_rights() {
         assert!(heard.contains(answer), "{heard}");
         assert!(heard.contains("Be brief.\\n\\nWhat?"), "{heard}");
         assert!(!heard.contains("set_config_option"), "{heard}");
+        assert_eq!(heard.contains("\"modeId\":\"plan\""), rights == HostRights::Read, "{heard}");
     }
+}
+
+#[test]
+fn an_agent_that_cannot_be_kept_to_reading_is_asked_nothing() {
+    use agents_system::explain::Explain as _;
+    let (scratch, provider) = stage_with(ASKS, "");
+    let (events, error) = ask(&provider, DEFAULT_MODEL, &CancellationToken::new());
+    assert_eq!(events, []);
+    let error = error.unwrap();
+    assert_eq!(error.to_string(), "`mine`: the agent cannot be kept to reading");
+    assert_eq!(
+        error.hint().unwrap(),
+        "name the host that it is with `host` in [providers.mine], or let it change files and run commands with \
+         `rights = \"edit\"`"
+    );
+    let heard = heard(&scratch);
+    assert!(heard.contains("session/new") && !heard.contains("session/prompt"), "{heard}");
+
+    let edits = AcpProvider { rights: HostRights::Edit, ..provider };
+    let (_, error) = ask(&edits, DEFAULT_MODEL, &CancellationToken::new());
+    assert!(error.is_none(), "{error:?}");
+    // One that is confined by its environment needs no mode.
+    let env = vec![("MODE".to_owned(), "chat".to_owned())];
+    let confined = AcpProvider { rights: HostRights::Read, env, ..edits };
+    let (_, error) = ask(&confined, DEFAULT_MODEL, &CancellationToken::new());
+    assert!(error.is_none(), "{error:?}");
 }
 
 #[test]
@@ -158,4 +195,19 @@ fn cancelling_ends_the_agent() {
         fs_err::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
     });
     assert!(gone);
+}
+
+#[test]
+fn tokens_are_told_in_two_places() {
+    let told = |more: serde_json::Value| {
+        let mut response = serde_json::json!({"stopReason": "end_turn"});
+        response.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        usage(&serde_json::from_value(response).unwrap())
+    };
+    let seen = Some(Usage { input: 3, output: 4, ..Usage::default() });
+    let gemini = serde_json::json!({"_meta": {"quota": {"token_count": {"input_tokens": 3, "output_tokens": 4}}}});
+    assert_eq!(told(gemini), seen);
+    let own = serde_json::json!({"usage": {"totalTokens": 7, "inputTokens": 3, "outputTokens": 4}});
+    assert_eq!(told(own), seen);
+    assert_eq!(told(serde_json::json!({"_meta": {"quota": {}}})), None);
 }

@@ -1,5 +1,6 @@
 //! OpenAI's `/v1/chat/completions`, and everything compatible with it.
 
+mod envelope;
 mod stream;
 
 use bytes::Bytes;

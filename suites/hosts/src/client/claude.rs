@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 use super::{Client, Place};
 use crate::install::Package;
 
-pub(crate) struct Claude;
+pub(super) struct Claude;
 
 impl Client for Claude {
     fn host(&self) -> &'static str {
@@ -28,16 +28,19 @@ impl Client for Claude {
         ]
     }
 
-    fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
-        place
-            .call(self)
-            .args(["--model", place.model, "-p", text])
-            .env("ANTHROPIC_BASE_URL", place.url)
-            .env("ANTHROPIC_API_KEY", "none")
-            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-            .env("DISABLE_AUTOUPDATER", "1")
+    fn env(&self, place: &Place<'_>) -> Vec<(&'static str, String)> {
+        vec![
+            ("ANTHROPIC_BASE_URL", place.url.to_owned()),
+            ("ANTHROPIC_API_KEY", "none".to_owned()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+            ("DISABLE_AUTOUPDATER", "1".to_owned()),
             // Otherwise the tools of MCP servers are hidden behind a search.
-            .env("ENABLE_TOOL_SEARCH", "false")
+            ("ENABLE_TOOL_SEARCH", "false".to_owned()),
+        ]
+    }
+
+    fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
+        place.call(self).args(["--model", place.model, "-p", text])
     }
 
     fn shell(&self) -> &'static str {

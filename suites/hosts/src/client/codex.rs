@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Client, Place};
 use crate::install::Package;
 
-pub(crate) struct Codex;
+pub(super) struct Codex;
 
 impl Client for Codex {
     fn host(&self) -> &'static str {
@@ -40,6 +40,10 @@ impl Client for Codex {
         vec![(".codex/config.toml".into(), config)]
     }
 
+    fn env(&self, _place: &Place<'_>) -> Vec<(&'static str, String)> {
+        vec![("SCRIPTED_KEY", "none".to_owned())]
+    }
+
     fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
         let mode = [
             "exec",
@@ -48,7 +52,7 @@ impl Client for Codex {
             // Stands for the user's yes to our hooks, which are not run without one.
             "--dangerously-bypass-hook-trust",
         ];
-        place.call(self).args(mode).arg(text).env("SCRIPTED_KEY", "none")
+        place.call(self).args(mode).arg(text)
     }
 
     fn shell(&self) -> &'static str {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Client, Place};
 use crate::install::Package;
 
-pub(crate) struct Copilot;
+pub(super) struct Copilot;
 
 impl Client for Copilot {
     fn host(&self) -> &'static str {
@@ -23,14 +23,17 @@ impl Client for Copilot {
         vec![(".copilot/mcp-config.json".into(), servers.to_owned())]
     }
 
+    fn env(&self, place: &Place<'_>) -> Vec<(&'static str, String)> {
+        vec![
+            ("COPILOT_OFFLINE", "true".to_owned()),
+            ("COPILOT_PROVIDER_BASE_URL", format!("{}/v1", place.url)),
+            ("COPILOT_PROVIDER_API_KEY", "none".to_owned()),
+            ("COPILOT_MODEL", place.model.to_owned()),
+        ]
+    }
+
     fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
-        place
-            .call(self)
-            .args(["--trust-folder", "--allow-all", "-p", text])
-            .env("COPILOT_OFFLINE", "true")
-            .env("COPILOT_PROVIDER_BASE_URL", format!("{}/v1", place.url))
-            .env("COPILOT_PROVIDER_API_KEY", "none")
-            .env("COPILOT_MODEL", place.model)
+        place.call(self).args(["--trust-folder", "--allow-all", "-p", text])
     }
 
     fn shell(&self) -> &'static str {

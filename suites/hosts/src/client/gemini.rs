@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 use super::{Client, Place};
 use crate::install::Package;
 
-pub(crate) struct Gemini;
+pub(super) struct Gemini;
 
 impl Client for Gemini {
     fn host(&self) -> &'static str {
@@ -24,13 +24,16 @@ impl Client for Gemini {
         vec![(".gemini/settings.json".into(), settings.to_owned())]
     }
 
+    fn env(&self, place: &Place<'_>) -> Vec<(&'static str, String)> {
+        vec![
+            ("GEMINI_API_KEY", "none".to_owned()),
+            ("GOOGLE_GEMINI_BASE_URL", place.url.to_owned()),
+            ("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()),
+        ]
+    }
+
     fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
-        place
-            .call(self)
-            .args(["--yolo", "--model", place.model, "-p", text])
-            .env("GEMINI_API_KEY", "none")
-            .env("GOOGLE_GEMINI_BASE_URL", place.url)
-            .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
+        place.call(self).args(["--yolo", "--model", place.model, "-p", text])
     }
 
     fn shell(&self) -> &'static str {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Client, Place, Scope};
 use crate::install::Package;
 
-pub(crate) struct Goose;
+pub(super) struct Goose;
 
 impl Client for Goose {
     fn host(&self) -> &'static str {
@@ -36,13 +36,16 @@ impl Client for Goose {
         vec![(".config/goose/config.yaml".into(), config)]
     }
 
+    fn env(&self, place: &Place<'_>) -> Vec<(&'static str, String)> {
+        vec![
+            ("OPENAI_API_KEY", "none".to_owned()),
+            ("OPENAI_HOST", place.url.to_owned()),
+            ("GOOSE_DISABLE_KEYRING", "1".to_owned()),
+        ]
+    }
+
     fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
-        place
-            .call(self)
-            .args(["run", "--no-session", "-t", text])
-            .env("OPENAI_API_KEY", "none")
-            .env("OPENAI_HOST", place.url)
-            .env("GOOSE_DISABLE_KEYRING", "1")
+        place.call(self).args(["run", "--no-session", "-t", text])
     }
 
     fn shell(&self) -> &'static str {

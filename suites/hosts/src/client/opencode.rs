@@ -8,7 +8,7 @@ use camino::Utf8PathBuf;
 use super::{Client, Place, codex::Codex};
 use crate::install::Package;
 
-pub(crate) struct Opencode;
+pub(super) struct Opencode;
 
 /// Where Codex keeps the `rg` that it brings.
 const RG: &str = "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/codex-path";
@@ -35,15 +35,17 @@ impl Client for Opencode {
         vec![(".config/opencode/opencode.json".into(), config), (".npmrc".into(), npmrc)]
     }
 
-    fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
-        let call = place.call(self).args(["run", text]);
-        let call = call.env("OPENCODE_DISABLE_MODELS_FETCH", "1");
+    fn env(&self, place: &Place<'_>) -> Vec<(&'static str, String)> {
         // It wants an `rg` on the path, and would download one.
         let rg = place.prefix.file(Codex.package(), RG);
         let (ours, rg) = (place.ours.to_owned(), rg.unwrap_or_default());
         let path = [ours, place.prefix.node(), rg, "/usr/bin".into(), "/bin".into()];
         let path = path.map(Utf8PathBuf::into_string).join(":");
-        call.env("PATH", path).deadline(Duration::from_secs(180))
+        vec![("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()), ("PATH", path)]
+    }
+
+    fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
+        place.call(self).args(["run", text]).deadline(Duration::from_secs(180))
     }
 
     fn shell(&self) -> &'static str {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Client, Place};
 use crate::install::Package;
 
-pub(crate) struct Qwen;
+pub(super) struct Qwen;
 
 impl Client for Qwen {
     fn host(&self) -> &'static str {
@@ -27,13 +27,16 @@ impl Client for Qwen {
         vec![(".qwen/settings.json".into(), settings.to_owned())]
     }
 
+    fn env(&self, place: &Place<'_>) -> Vec<(&'static str, String)> {
+        vec![
+            ("OPENAI_API_KEY", "none".to_owned()),
+            ("OPENAI_BASE_URL", format!("{}/v1", place.url)),
+            ("OPENAI_MODEL", place.model.to_owned()),
+        ]
+    }
+
     fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
-        place
-            .call(self)
-            .args(["--yolo", "-p", text])
-            .env("OPENAI_API_KEY", "none")
-            .env("OPENAI_BASE_URL", format!("{}/v1", place.url))
-            .env("OPENAI_MODEL", place.model)
+        place.call(self).args(["--yolo", "-p", text])
     }
 
     fn shell(&self) -> &'static str {

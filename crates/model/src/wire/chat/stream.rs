@@ -1,6 +1,6 @@
 //! The events of `/v1/chat/completions`, and the liberties that compatible servers take with them.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde::{
     Deserialize, Deserializer,
@@ -8,6 +8,7 @@ use serde::{
 };
 use serde_json::Value;
 
+use super::envelope::Envelope;
 use crate::{
     error::Problem,
     event::{Event, StopReason, Usage},
@@ -21,14 +22,14 @@ use crate::{
     },
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct Chunk<'a> {
     #[serde(borrow, default)]
     id: Text<'a>,
     #[serde(borrow, default)]
     model: Text<'a>,
-    #[serde(default, deserialize_with = "first")]
-    choices: Option<Choice>,
+    #[serde(borrow, default)]
+    choices: Choices<'a>,
     #[serde(default)]
     usage: Option<Box<Tokens>>,
     // What is rare is boxed: what is not there is moved about all the same.
@@ -36,47 +37,64 @@ struct Chunk<'a> {
     error: Option<Box<Said>>,
 }
 
+/// What may follow the choices of a chunk.
 #[derive(Deserialize)]
-struct Choice {
+struct Last {
     #[serde(default)]
-    delta: Option<Delta>,
+    usage: Option<Box<Tokens>>,
+    #[serde(default)]
+    error: Option<Box<Said>>,
+}
+
+/// The first of them: only one is asked for.
+#[derive(Deserialize, Default)]
+#[serde(transparent)]
+struct Choices<'a> {
+    #[serde(borrow, deserialize_with = "first")]
+    first: Option<Choice<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow, default)]
+    delta: Option<Delta<'a>>,
     // Where a server answers a stream with a whole message.
-    #[serde(default)]
-    message: Option<Box<Delta>>,
-    #[serde(default)]
-    finish_reason: Option<String>,
+    #[serde(borrow, default)]
+    message: Option<Box<Delta<'a>>>,
+    #[serde(borrow, default)]
+    finish_reason: Text<'a>,
 }
 
 #[derive(Deserialize)]
-struct Delta {
-    #[serde(default)]
-    content: Content,
-    #[serde(default)]
-    refusal: Option<String>,
-    #[serde(default)]
-    reasoning_content: Option<String>,
-    #[serde(default)]
-    reasoning: Option<String>,
-    #[serde(default)]
-    tool_calls: Option<Vec<Call>>,
+struct Delta<'a> {
+    #[serde(borrow, default)]
+    content: Content<'a>,
+    #[serde(borrow, default)]
+    refusal: Text<'a>,
+    #[serde(borrow, default)]
+    reasoning_content: Text<'a>,
+    #[serde(borrow, default)]
+    reasoning: Text<'a>,
+    #[serde(borrow, default)]
+    tool_calls: Option<Vec<Call<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct Call {
+struct Call<'a> {
     #[serde(default)]
     index: Option<u64>,
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    function: Option<Function>,
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    function: Option<Function<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Function {
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default, deserialize_with = "packed")]
-    arguments: Option<String>,
+struct Function<'a> {
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(borrow, default, deserialize_with = "packed")]
+    arguments: Text<'a>,
 }
 
 #[derive(Deserialize)]
@@ -108,6 +126,9 @@ struct Details {
 #[derive(Debug, Default)]
 pub(in crate::wire) struct ChatStream {
     started: bool,
+    envelope: Envelope,
+    /// Where the end of a chunk is put together, used again and again.
+    scratch: Vec<u8>,
     calls: Calls,
     stop: Option<StopReason>,
     /// The key that thoughts come by, while they come.
@@ -125,7 +146,10 @@ impl ChatStream {
             self.end(out);
             return Ok(true);
         }
-        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| malformed(&error))?;
+        let chunk = match self.known(data) {
+            Some(chunk) => chunk,
+            None => self.unknown(data)?,
+        };
         if let Some(error) = chunk.error {
             return Err(said::in_stream(*error));
         }
@@ -136,18 +160,47 @@ impl ChatStream {
                 model: chunk.model.0.into_owned(),
             });
         }
-        if let Some(choice) = chunk.choices {
-            if let Some(delta) = choice.delta.or(choice.message.map(|it| *it)) {
+        if let Some(choice) = chunk.choices.first {
+            if let Some(delta) = choice.delta.or_else(|| choice.message.map(|it| *it)) {
                 self.delta(delta, out)?;
             }
-            if let Some(word) = choice.finish_reason.filter(|it| !it.is_empty()) {
-                self.stop = Some(stop(word));
+            let word = choice.finish_reason.0;
+            if !word.is_empty() {
+                self.stop = Some(stop(&word));
             }
         }
         if let Some(tokens) = chunk.usage {
             out.push(Event::Usage(usage(&tokens)));
         }
         Ok(false)
+    }
+
+    /// Reads a chunk that begins as the others did. `None` if this one does not, or is not as expected behind that.
+    fn known<'a>(&mut self, data: &'a str) -> Option<Chunk<'a>> {
+        let rest = self.envelope.after(data)?;
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Choices<'a>>();
+        let choices = values.next()?.ok()?;
+        let chunk = Chunk { choices, ..Chunk::default() };
+        match rest.as_bytes().get(values.byte_offset()..)? {
+            b"}" => Some(chunk),
+            [b',', more @ ..] if more.trim_ascii_start().starts_with(b"\"") => {
+                self.scratch.clear();
+                self.scratch.push(b'{');
+                self.scratch.extend_from_slice(more);
+                let Last { usage, error } = serde_json::from_slice(&self.scratch).ok()?;
+                Some(Chunk { usage, error, ..chunk })
+            }
+            _ => None,
+        }
+    }
+
+    fn unknown<'a>(&mut self, data: &'a str) -> Result<Chunk<'a>, Problem> {
+        let chunk: Chunk<'a> = serde_json::from_str(data).map_err(|error| malformed(&error))?;
+        self.envelope.learn(data, |head| {
+            let chunk = serde_json::from_str::<Chunk<'_>>(head);
+            chunk.is_ok_and(|it| it.usage.is_none() && it.error.is_none())
+        });
+        Ok(chunk)
     }
 
     /// The stream is at its end; the answer is too, if it gave a reason.
@@ -171,26 +224,21 @@ impl ChatStream {
         out.push(Event::Stopped(stop));
     }
 
-    fn delta(&mut self, delta: Delta, out: &mut Vec<Event>) -> Result<(), Problem> {
+    fn delta(&mut self, delta: Delta<'_>, out: &mut Vec<Event>) -> Result<(), Problem> {
         let content = delta.content;
         let thoughts = [
-            ("reasoning_content", delta.reasoning_content),
-            ("reasoning", delta.reasoning),
+            ("reasoning_content", delta.reasoning_content.0),
+            ("reasoning", delta.reasoning.0),
             ("reasoning_content", content.thinking),
         ];
         // Some servers send the same thought by both names.
-        let thought = thoughts
-            .into_iter()
-            .find_map(|(key, it)| Some((key, it?)))
-            .filter(|(_, it)| !it.is_empty());
-        if let Some((key, text)) = thought {
+        if let Some((key, text)) = thoughts.into_iter().find(|(_, it)| !it.is_empty()) {
             self.thinking = Some(key);
-            out.push(Event::Thinking(text));
+            out.push(Event::Thinking(text.into_owned()));
         }
-        for text in [content.text, delta.refusal].into_iter().flatten().filter(|it| !it.is_empty())
-        {
+        for text in [content.text, delta.refusal.0].into_iter().filter(|it| !it.is_empty()) {
             self.stop_thinking(out);
-            out.push(Event::Text(text));
+            out.push(Event::Text(text.into_owned()));
         }
         for (place, call) in (0..).zip(delta.tool_calls.into_iter().flatten()) {
             self.stop_thinking(out);
@@ -207,27 +255,25 @@ impl ChatStream {
 
     /// Calls come in pieces that share an index, or whole, each with an id of its own and an index that may be the
     /// same for all of them.
-    fn call(&mut self, place: u64, call: Call, out: &mut Vec<Event>) -> Result<(), Problem> {
+    fn call(&mut self, place: u64, call: Call<'_>, out: &mut Vec<Event>) -> Result<(), Problem> {
         let key = call.index.unwrap_or(place);
-        let id = call.id.unwrap_or_default();
-        let (name, arguments) =
-            call.function.map_or((None, None), |function| (function.name, function.arguments));
-        let name = name.filter(|it| !it.is_empty());
+        let id = call.id.0;
+        let (name, arguments) = call
+            .function
+            .map_or_else(Default::default, |function| (function.name.0, function.arguments.0));
         let is_new = match self.calls.open(key) {
             None => true,
             // Without ids, a name after input that is complete begins another call.
             Some((_, json)) if id.is_empty() => {
-                name.is_some() && serde_json::from_str::<IgnoredAny>(json).is_ok()
+                !name.is_empty() && serde_json::from_str::<IgnoredAny>(json).is_ok()
             }
             Some((open, _)) => open != id,
         };
         if is_new {
             out.extend(self.calls.finish(key));
-            out.push(self.calls.start(key, id, name.unwrap_or_default()));
+            out.push(self.calls.start(key, id.into_owned(), name.into_owned()));
         }
-        if let Some(json) = arguments {
-            out.extend(self.calls.delta(key, json)?);
-        }
+        out.extend(self.calls.delta(key, arguments.into_owned())?);
         Ok(())
     }
 }
@@ -248,41 +294,41 @@ fn usage(tokens: &Tokens) -> Usage {
     }
 }
 
-fn stop(word: String) -> StopReason {
-    match &*word {
+fn stop(word: &str) -> StopReason {
+    match word {
         "stop" | "eos" => StopReason::End,
         "tool_calls" | "function_call" => StopReason::ToolCalls,
         "length" => StopReason::MaxTokens,
         "content_filter" => StopReason::Refusal,
-        _ => StopReason::Other(word),
+        _ => StopReason::Other(word.to_owned()),
     }
 }
 
 /// Arguments are JSON in a string; some servers send the JSON itself.
-fn packed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+fn packed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Text<'de>, D::Error> {
     struct Packed;
     impl<'de> Visitor<'de> for Packed {
-        type Value = Option<String>;
+        type Value = Text<'de>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("arguments")
         }
 
-        fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-            Ok(None)
+        fn visit_unit<E: de::Error>(self) -> Result<Text<'de>, E> {
+            Ok(Text::default())
         }
 
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-            Ok(Some(text.to_owned()))
+        fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Text<'de>, E> {
+            Ok(Text(Cow::Borrowed(text)))
         }
 
-        fn visit_string<E: de::Error>(self, text: String) -> Result<Self::Value, E> {
-            Ok(Some(text))
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Text<'de>, E> {
+            Ok(Text(Cow::Owned(text.to_owned())))
         }
 
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Text<'de>, A::Error> {
             let value = Value::deserialize(de::value::MapAccessDeserializer::new(map))?;
-            Ok(Some(value.to_string()))
+            Ok(Text(Cow::Owned(value.to_string())))
         }
     }
     deserializer.deserialize_any(Packed)
@@ -290,42 +336,42 @@ fn packed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, 
 
 /// Content is text, nothing, or a list of parts, some of which are thoughts.
 #[derive(Default)]
-struct Content {
-    text: Option<String>,
-    thinking: Option<String>,
+struct Content<'a> {
+    text: Cow<'a, str>,
+    thinking: Cow<'a, str>,
 }
 
-impl<'de> Deserialize<'de> for Content {
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Any;
         impl<'de> Visitor<'de> for Any {
-            type Value = Content;
+            type Value = Content<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("text or a list of parts")
             }
 
-            fn visit_unit<E: de::Error>(self) -> Result<Content, E> {
+            fn visit_unit<E: de::Error>(self) -> Result<Content<'de>, E> {
                 Ok(Content::default())
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Content, E> {
-                Ok(Content { text: Some(text.to_owned()), thinking: None })
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Content<'de>, E> {
+                Ok(Content { text: Cow::Borrowed(text), ..Content::default() })
             }
 
-            fn visit_string<E: de::Error>(self, text: String) -> Result<Content, E> {
-                Ok(Content { text: Some(text), thinking: None })
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Content<'de>, E> {
+                Ok(Content { text: Cow::Owned(text.to_owned()), ..Content::default() })
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Content, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Content<'de>, A::Error> {
                 let mut content = Content::default();
                 while let Some(part) = items.next_element::<Value>()? {
                     if let Some(text) = part["text"].as_str() {
-                        content.text.get_or_insert_default().push_str(text);
+                        content.text.to_mut().push_str(text);
                     }
                     for thought in part["thinking"].as_array().into_iter().flatten() {
                         let text = thought["text"].as_str().unwrap_or_default();
-                        content.thinking.get_or_insert_default().push_str(text);
+                        content.thinking.to_mut().push_str(text);
                     }
                 }
                 Ok(content)

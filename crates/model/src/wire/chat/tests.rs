@@ -164,3 +164,68 @@ fn a_stream_without_a_mark_at_its_end_is_complete_when_there_was_a_reason() {
     assert!(state.finish(&mut events));
     assert_eq!(events.last(), Some(&Event::Stopped(StopReason::MaxTokens)));
 }
+
+/// Chunks are written as text here: what is repeated is compared as it stands.
+fn events(chunks: &[&str]) -> Result<Vec<Event>, Problem> {
+    let mut state = ChatStream::default();
+    let mut events = Vec::new();
+    for chunk in chunks {
+        state.event(chunk, &mut events)?;
+    }
+    Ok(events)
+}
+
+#[test]
+fn chunks_that_begin_alike_are_read_like_those_that_do_not() {
+    let heads =
+        [r#"{"id":"x","model":"m","#, r#"{"model" : "m", "id": "x", "x": {"choices":[]}, "#];
+    let tails = [
+        r#""choices":[{"delta":{"content":"a"}}]}"#,
+        r#""choices": [{"index":0,"delta":{"content":"\u0062\n"},"finish_reason":null}],"usage":null}"#,
+        r#""choices":[{"delta":{"content":"c"}},{"delta":{"content":"not asked for"}}], "obfuscation":"}]"}"#,
+        r#""choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"read","arguments":"{\"a\":"}}]}}]}"#,
+        r#""choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}}] }"#,
+        r#""choices":[{"delta":{},"finish_reason":"stop"}]}"#,
+        r#""choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}"#,
+        r#""choices":null,"usage":{"prompt_tokens":3,"completion_tokens":5}}"#,
+    ];
+    for head in heads {
+        let chunks: Vec<String> = tails.iter().map(|tail| format!("{head}{tail}")).collect();
+        let alike: Vec<&str> = chunks.iter().map(String::as_str).collect();
+        // Another beginning each time, and the same once more.
+        let each: Vec<String> = (0..)
+            .zip(&chunks)
+            .map(|(n, it)| it.replacen('{', &format!("{{\"n\":{n},"), 1))
+            .collect();
+        let each: Vec<&str> = each.iter().map(String::as_str).collect();
+        let seen = events(&alike).unwrap();
+        assert_eq!(seen, events(&each).unwrap());
+        let twice: Vec<&str> = alike.iter().flat_map(|it| [*it, *it]).collect();
+        assert!(events(&twice).is_ok());
+        let turn: Turn = seen.into_iter().collect();
+        assert_eq!((turn.message.text().as_str(), turn.id.as_str()), ("ab\nc", "x"));
+        assert_eq!(turn.usage, Some(Usage { input: 3, output: 5, ..Usage::default() }));
+    }
+}
+
+#[test]
+fn a_beginning_that_says_something_is_said_each_time() {
+    let usage = r#"{"id":"x","usage":{"completion_tokens":7},"choices":[]}"#;
+    let count = |events: Vec<Event>| {
+        events.iter().filter(|it| matches!(it, Event::Usage(usage) if usage.output == 7)).count()
+    };
+    assert_eq!(count(events(&[usage, usage, usage]).unwrap()), 3);
+    let plain = r#"{"id":"x","choices":[]}"#;
+    let failed = r#"{"id":"x","choices":[],"error":{"message":"no","code":500}}"#;
+    assert!(events(&[plain, plain, failed]).is_err());
+    for broken in [
+        r#"{"id":"x","choices":[]"#,
+        r#"{"id":"x","choices":[]}}"#,
+        r#"{"id":"x","choices":[],}"#,
+        r#"{"id":"x","choices":}"#,
+        r#"{"id":"x","choices":[{]}"#,
+    ] {
+        let error = events(&[plain, plain, broken]).unwrap_err();
+        assert!(matches!(error, Problem::Protocol { .. }), "{broken}: {error:?}");
+    }
+}

@@ -19,38 +19,42 @@ use crate::{
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Chunk<'a> {
-    #[serde(default, deserialize_with = "first")]
-    candidates: Option<Candidate>,
+    #[serde(borrow, default, deserialize_with = "first")]
+    candidates: Option<Candidate<'a>>,
     usage_metadata: Option<Box<Tokens>>,
     #[serde(borrow, default)]
     model_version: Text<'a>,
     #[serde(borrow, default)]
     response_id: Text<'a>,
-    prompt_feedback: Option<Feedback>,
+    prompt_feedback: Option<Box<Feedback>>,
     error: Option<Box<Said>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Candidate {
-    content: Option<Content>,
-    finish_reason: Option<String>,
+struct Candidate<'a> {
+    #[serde(borrow)]
+    content: Option<Content<'a>>,
+    #[serde(borrow, default)]
+    finish_reason: Text<'a>,
 }
 
 #[derive(Deserialize)]
-struct Content {
-    #[serde(default)]
-    parts: Vec<Part>,
+struct Content<'a> {
+    #[serde(borrow, default)]
+    parts: Vec<Part<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Part {
-    text: Option<String>,
+struct Part<'a> {
+    #[serde(borrow, default)]
+    text: Text<'a>,
     #[serde(default)]
     thought: bool,
     thought_signature: Option<String>,
-    function_call: Option<Function>,
+    // Boxed, as all that is rare: there is room for it in every part.
+    function_call: Option<Box<Function>>,
 }
 
 #[derive(Deserialize)]
@@ -112,7 +116,10 @@ impl GeminiStream {
             for part in candidate.content.map(|it| it.parts).unwrap_or_default() {
                 self.part(part, out)?;
             }
-            self.stop = candidate.finish_reason.map(stop).or(self.stop.take());
+            let word = candidate.finish_reason.0;
+            if !word.is_empty() {
+                self.stop = Some(stop(&word));
+            }
         }
         if let Some(tokens) = chunk.usage_metadata {
             out.push(Event::Usage(usage(&tokens)));
@@ -130,7 +137,7 @@ impl GeminiStream {
         true
     }
 
-    fn part(&mut self, part: Part, out: &mut Vec<Event>) -> Result<(), Problem> {
+    fn part(&mut self, part: Part<'_>, out: &mut Vec<Event>) -> Result<(), Problem> {
         let signature = part.thought_signature.map(|data| Signature { wire: Wire::Gemini, data });
         if let Some(call) = part.function_call {
             let key = self.calls.started() as u64;
@@ -149,7 +156,8 @@ impl GeminiStream {
             out.extend(self.calls.finish(key));
             return Ok(());
         }
-        if let Some(text) = part.text.filter(|it| !it.is_empty()) {
+        if !part.text.0.is_empty() {
+            let text = part.text.0.into_owned();
             out.push(if part.thought { Event::Thinking(text) } else { Event::Text(text) });
         }
         out.extend(signature.map(Event::Signature));
@@ -168,13 +176,13 @@ fn usage(tokens: &Tokens) -> Usage {
     }
 }
 
-fn stop(word: String) -> StopReason {
-    match &*word {
+fn stop(word: &str) -> StopReason {
+    match word {
         "STOP" => StopReason::End,
         "MAX_TOKENS" => StopReason::MaxTokens,
         "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
             StopReason::Refusal
         }
-        _ => StopReason::Other(word),
+        _ => StopReason::Other(word.to_owned()),
     }
 }
