@@ -34,6 +34,7 @@ pub mod refusal;
 pub mod request;
 pub mod schema;
 pub mod submission;
+pub mod turns;
 
 pub use broker::Broker;
 pub use effective::EffectiveAgent;
@@ -43,3 +44,4 @@ pub use outcome::{Ending, Failure, Outcome, Report};
 pub use preflight::{Caller, Settings, Situation, preflight};
 pub use refusal::{Refusal, Refused};
 pub use request::{Batch, TaskRequest};
+pub use turns::{Ground, Patience, run};

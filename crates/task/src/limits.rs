@@ -315,7 +315,7 @@ impl Tree {
         node.spent = add(node.spent, [0, tokens, cost.0, 0]);
     }
 
-    /// What there is little left of, and nobody has been told yet. Four fifths are used, or only one is left.
+    /// What there is little left of, and nobody has been told yet. Four fifths are used, or only one turn is left.
     pub fn notices(&mut self, account: Account, now: Duration) -> Vec<Notice> {
         let node = &mut self.nodes[account.0];
         let counted = COUNTED.iter().enumerate().filter(|(_, it)| **it != Limit::Children);
@@ -332,7 +332,9 @@ impl Tree {
             all.push((4, Notice { limit: Limit::Time, used, of }));
         }
         all.retain(|(at, notice)| {
-            let little = notice.used.saturating_mul(5) >= notice.of.saturating_mul(4);
+            let Notice { limit, used, of } = *notice;
+            let last = limit == Limit::Turns && used > 0 && of.saturating_sub(used) <= 1;
+            let little = last || used.saturating_mul(5) >= of.saturating_mul(4);
             little && !std::mem::replace(&mut node.noticed[*at], true)
         });
         all.into_iter().map(|(_, notice)| notice).collect()
@@ -369,8 +371,8 @@ impl Tree {
         let (spent, caps, parent) = (node.spent, node.caps, node.parent);
         let Some(parent) = parent else { return };
         let parent = &mut self.nodes[parent];
-        for at in 0..COUNTED.len() {
-            parent.reserved[at] = parent.reserved[at].saturating_sub(caps[at].unwrap_or(0));
+        for (reserved, cap) in parent.reserved.iter_mut().zip(caps) {
+            *reserved = reserved.saturating_sub(cap.unwrap_or(0));
         }
         parent.spent = add(parent.spent, spent);
     }
@@ -443,7 +445,7 @@ impl Budget {
     /// # Errors
     /// What ran out.
     pub fn admit(&self) -> Result<Allowance, Limit> {
-        self.with(|tree, account, now| tree.admit(account, now))
+        self.with(Tree::admit)
     }
 
     /// See [`Tree::charge`]. Thoughts are part of the answer.

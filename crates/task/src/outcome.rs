@@ -187,7 +187,7 @@ impl Ending {
                     format!("failed: its result is wrong in {} places", issues.len())
                 }
                 Failure::NotDone { unmet } => {
-                    let unmet: Vec<String> = unmet.iter().map(|it| it.what()).collect();
+                    let unmet: Vec<String> = unmet.iter().map(Unmet::what).collect();
                     format!("failed: {}", unmet.join("; "))
                 }
                 Failure::FalseEvidence { claims } => {

@@ -1,5 +1,6 @@
-use agents_agent::definition::{ModelPattern, SchemaLanguage, Waiting};
-use agents_model::select::Credentials;
+use agents_agent::definition::{AgentName, ModelPattern, OutputSchema, SchemaLanguage, Waiting};
+use agents_model::select::{Available, Credentials, ModelRef};
+use agents_tool::Moment;
 use serde_json::{Value, json};
 
 use super::*;
