@@ -122,6 +122,11 @@ impl WireDecoder {
         self.progress == Progress::Stopped
     }
 
+    /// How many server-sent events have come, those that mean nothing included.
+    pub(crate) fn events(&self) -> usize {
+        self.events
+    }
+
     /// How many bytes are kept of what is incomplete.
     #[must_use]
     pub fn held(&self) -> usize {

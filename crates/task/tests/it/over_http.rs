@@ -81,12 +81,14 @@ fn dripping_after(events: usize) -> String {
 
 #[test]
 fn a_drip_of_bytes_that_never_makes_an_event() {
-    for (events, limit, said) in [(0, Limit::FirstToken, ""), (3, Limit::Idle, "So far.")] {
+    for (events, limit, said) in [(0, Limit::FirstToken, ""), (4, Limit::Idle, "So far.")] {
         let url = dripping_after(events);
         let provider = HttpProvider::new("endpoint", Wire::Messages, &url).unwrap();
         let mut world = World::with(Arc::new(provider.with_retry(RetryPolicy::never())));
         world.patience.model.first_token = Duration::from_millis(400);
         world.patience.model.idle = Duration::from_millis(400);
+        // Without it, only this would end it.
+        world.patience.model.total = Duration::from_secs(5);
         let outcome = world.run();
         assert_eq!(outcome.ending, Ending::OutOfLimits { limit });
         assert_eq!(outcome.report.text, said);
