@@ -19,6 +19,36 @@
 //! | [`outcome`] | what became of it |
 //!
 //! Nothing before [`turns`] waits, reads a clock or touches a disk: requests, definitions and settings go in, values come out.
+//!
+//! ```
+//! use agents_agent::{AgentDefinition, AgentName, definition::PermissionMode};
+//! use agents_model::select::{Available, Credentials, ModelRef};
+//! use agents_task::{Batch, Caller, Limits, Settings, Situation, TaskRequest, preflight};
+//! use agents_tool::{Bypass, Moment, Rights, Standing};
+//!
+//! let explore = AgentDefinition::blank(AgentName::new("explore").unwrap());
+//! let models = [Available::new(ModelRef::new("script", "any"), Credentials::Ready)];
+//! let situation = Situation {
+//!     agents: &[&explore],
+//!     models: &models,
+//!     no_worktrees: None,
+//!     left: Limits::DEFAULT,
+//!     slots: Some(4),
+//!     running: 0,
+//!     taken: &[],
+//!     now: Moment::default(),
+//! };
+//! let user = Caller::user(Standing::root(Rights::only(["read"]), PermissionMode::Default, Bypass::Forbidden));
+//! let start = |agent: &str| {
+//!     let batch = Batch::from(TaskRequest::new(agent, "where are errors made?"));
+//!     preflight(&batch, &user, &Settings::default(), &situation)
+//! };
+//! let agents = start("explore").unwrap();
+//! assert!(agents[0].offers("read") && agents[0].offers("yield") && !agents[0].offers("bash"));
+//! assert_eq!(start("review").unwrap_err().to_string(), "Unknown agent \"review\". Available: explore");
+//! ```
+//!
+//! With a [`Ground`] to stand on, [`run()`](turns::run) does the rest.
 
 pub mod broker;
 pub mod done_when;

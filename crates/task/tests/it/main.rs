@@ -6,6 +6,7 @@ mod contract;
 mod endings;
 mod over_http;
 mod results;
+mod scale;
 mod watchdogs;
 
 use std::{
