@@ -37,6 +37,7 @@ pub(crate) trait Source: Send + 'static {
 pub(crate) enum More {
     Yes,
     /// Yes, and what came now is only a part of what would count as a sign of life.
+    #[cfg(feature = "http")]
     Part,
     No,
 }
@@ -193,6 +194,7 @@ impl<S: Source> Answer<S> {
         self.ready.extend(self.decoded.drain(..));
         match outcome {
             Ok(More::Yes) => self.idle = None,
+            #[cfg(feature = "http")]
             Ok(More::Part) => {}
             Ok(More::No) => self.source = None,
             Err(problem) => self.stop(problem),

@@ -1,17 +1,20 @@
 //! What must hold before a task is done: commands that must succeed, files that must have changed, files that must not.
 //!
 //! It is said by a definition (`done-when`) or by a call, never by the agent itself, and checked by us when the agent says that it is
-//! done. What does not hold goes back to the agent.
+//! done. What does not hold goes back to the agent. The user's own commands are run for the user; all others within the rights of
+//! the agent ([`Hands`]): a contract is no way around them.
 
 use std::collections::BTreeMap;
 
 use agents_agent::AgentDefinition;
 use agents_system::cache::{Digest, digest};
-use agents_tool::{CallContext, Tool as _, ToolError, tools::Bash};
+use agents_tool::{CallContext, Request, Tool as _, ToolError, Typed as _, tools::Bash};
 use camino::{Utf8Path, Utf8PathBuf};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crate::turns::Tools;
 
 /// How definitions call it.
 const KEY: &str = "done-when";
@@ -150,33 +153,27 @@ impl DoneWhen {
         Ok(Before { files })
     }
 
-    /// What does not hold. Commands run under the same keeper and confinement as those of the agent, whatever its own rights are.
+    /// What does not hold.
     pub async fn unmet(
         &self,
         before: &Before,
-        bash: Option<&Bash>,
+        hands: Hands<'_>,
         context: &CallContext,
     ) -> Vec<Unmet> {
         let mut unmet = self.unmet_files(before, context).await;
         for command in &self.commands {
-            let Some(bash) = bash else {
-                let why = "nothing here can run commands".to_owned();
-                unmet.push(Unmet::Unchecked { why });
-                break;
-            };
             let seconds = context.deadline.saturating_duration_since(std::time::Instant::now());
             let input = json!({ "command": command, "timeout": seconds.as_secs().max(1) });
-            match bash.call(input, context).await {
-                Ok(output) if !output.failed => {}
-                Ok(output) => unmet.push(Unmet::Command {
-                    command: command.clone(),
-                    printed: end_of(&output.text),
-                }),
-                Err(error @ (ToolError::Cancelled | ToolError::TimedOut)) => {
-                    unmet.push(Unmet::Unchecked { why: error.to_string() });
+            match hands.run(input, context).await {
+                Ok(Ran::Succeeded) => {}
+                Ok(Ran::Failed(text)) => {
+                    let printed = end_of(&text);
+                    unmet.push(Unmet::Command { command: command.clone(), printed });
+                }
+                Err(why) => {
+                    unmet.push(Unmet::Unchecked { why });
                     break;
                 }
-                Err(error) => unmet.push(Unmet::Unchecked { why: error.to_string() }),
             }
         }
         unmet
@@ -215,6 +212,42 @@ impl DoneWhen {
     }
 }
 
+/// Who runs the commands.
+#[derive(Clone, Copy)]
+pub enum Hands<'a> {
+    /// The agent, within its own rights: what its definition or another agent says is no reason for more.
+    Agent(&'a Tools),
+    /// The user, whose own commands they are, without the agent's secrets. `None` where nothing can run commands.
+    User(Option<&'a Bash>),
+}
+
+enum Ran {
+    Succeeded,
+    Failed(String),
+}
+
+impl Hands<'_> {
+    async fn run(self, input: Value, context: &CallContext) -> Result<Ran, String> {
+        match self {
+            Self::Agent(tools) => {
+                let request = Request { tool: Bash::NAME.to_owned(), input };
+                let result = tools.call(request, context).await;
+                Ok(if result.is_error { Ran::Failed(result.content) } else { Ran::Succeeded })
+            }
+            Self::User(None) => Err("nothing here can run commands".to_owned()),
+            Self::User(Some(bash)) => {
+                let mut context = context.clone();
+                context.secrets.clear();
+                match bash.call(input, &context).await {
+                    Ok(output) if output.failed => Ok(Ran::Failed(output.text)),
+                    Ok(_) => Ok(Ran::Succeeded),
+                    Err(error) => Err(error.to_string()),
+                }
+            }
+        }
+    }
+}
+
 /// How files were.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Before {
@@ -248,6 +281,29 @@ mod tests {
         assert_eq!(say(json!({ "commands": ["cargo test"] })), Ok(expected));
         assert!(say(json!({ "command": "cargo test" })).unwrap_err().contains("unknown field"));
         assert!(say(json!({ "changed": ["src/["] })).is_err());
+    }
+
+    #[test]
+    fn our_own_definitions_can_say_it() {
+        use agents_agent::{
+            definition::{Dialect, Source},
+            parse::{Input, Strictness, parse},
+        };
+        let text = "---\nname: a\ndescription: b\ndone-when:\n  commands: [cargo test]\n  unchanged: [\"tests/**\"]\n---\nDo it.";
+        let input = Input {
+            file: "a.md".into(),
+            text,
+            dialect: Dialect::Ours,
+            source: Source::User,
+            strictness: Strictness::default(),
+        };
+        let (definition, findings) = parse(&input);
+        assert!(findings.is_empty(), "{findings:?}");
+        let said = DoneWhen::of(&definition.unwrap()).unwrap();
+        assert_eq!(
+            (said.commands, said.unchanged),
+            (vec!["cargo test".to_owned()], vec!["tests/**".to_owned()])
+        );
     }
 
     #[test]

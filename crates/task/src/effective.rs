@@ -44,8 +44,10 @@ pub struct EffectiveAgent {
     pub waiting: Option<Waiting>,
     /// Whether it only plans.
     pub planning: Planning,
-    /// What must hold before it is done.
+    /// What must hold before it is done, checked within its own rights.
     pub done_when: DoneWhen,
+    /// What the user says must hold, checked for the user.
+    pub users_word: DoneWhen,
     /// Why it was chosen, where nobody named it.
     pub chosen: Option<String>,
 }

@@ -159,9 +159,12 @@ impl Check<'_> {
         let mode = self.mode(request, definition, planning)?;
         let model = self.model(request, definition)?;
         let schema = self.schema(request, definition)?;
-        let done_when = DoneWhen::of(definition)
-            .map_err(|what| Refusal::DoneWhen { name: name.clone(), what })?
-            .and(&request.done_when);
+        let own = DoneWhen::of(definition)
+            .map_err(|what| Refusal::DoneWhen { name: name.clone(), what })?;
+        let (done_when, users_word) = match caller.source {
+            Some(DispatchSource::User) => (own, request.done_when.clone()),
+            _ => (own.and(&request.done_when), DoneWhen::default()),
+        };
         let isolation = self.isolation(request, definition, planning)?;
 
         // From here on only the effective agent counts.
@@ -194,6 +197,7 @@ impl Check<'_> {
             waiting: definition.waiting,
             planning,
             done_when,
+            users_word,
             chosen,
         })
     }

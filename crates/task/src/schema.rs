@@ -1,6 +1,6 @@
 //! What a result must look like.
 //!
-//! A schema is JSON Schema, or JSON Typedef, which is turned into JSON Schema first ([`typedef`]). It comes as a value or as text.
+//! A schema is JSON Schema, or JSON Typedef, which is turned into JSON Schema first (`typedef`). It comes as a value or as text.
 //! Nothing is ever fetched for it: a reference to another document makes it one that does not compile.
 
 mod typedef;

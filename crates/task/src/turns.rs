@@ -158,7 +158,7 @@ struct Task {
     specs: Arc<Sealed<Vec<ToolSpec>>>,
     /// For the next request only.
     choice: ToolChoice,
-    before: Before,
+    before: (Before, Before),
     record: Record,
     /// Whether results are marked, so that they can be cited.
     marked: bool,
@@ -187,7 +187,7 @@ impl Task {
             history: History::new(&agent.prompt),
             specs: Arc::new(Sealed::new(specs)),
             choice: ToolChoice::Auto,
-            before: Before::default(),
+            before: (Before::default(), Before::default()),
             record: Record::default(),
             marked,
             report: Report { cost, ..Report::default() },
@@ -207,13 +207,15 @@ impl Task {
 
     /// How the files are that must or must not change.
     async fn remember(&mut self) -> Result<(), String> {
-        let (done_when, root) =
-            (self.agent.done_when.clone(), self.ground.context.area.cwd().to_owned());
-        if done_when.is_empty() {
+        let root = self.ground.context.area.cwd().to_owned();
+        let both = (self.agent.done_when.clone(), self.agent.users_word.clone());
+        if both.0.is_empty() && both.1.is_empty() {
             return Ok(());
         }
-        let remembered = tokio::task::spawn_blocking(move || done_when.remember(&root)).await;
-        self.before = remembered.map_err(|it| it.to_string())??;
+        let remembering = move || Ok((both.0.remember(&root)?, both.1.remember(&root)?));
+        let remembered: Result<(Before, Before), String> =
+            tokio::task::spawn_blocking(remembering).await.map_err(|it| it.to_string())?;
+        self.before = remembered?;
         Ok(())
     }
 

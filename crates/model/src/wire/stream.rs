@@ -123,6 +123,7 @@ impl WireDecoder {
     }
 
     /// How many server-sent events have come, those that mean nothing included.
+    #[cfg(feature = "http")]
     pub(crate) fn events(&self) -> usize {
         self.events
     }

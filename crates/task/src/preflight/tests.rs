@@ -678,7 +678,15 @@ mod room {
         say(world.agent("explore"), json!({ "commands": ["one"] }));
         let mut request = TaskRequest::new("explore", "x");
         request.done_when.commands.push("two".to_owned());
-        assert_eq!(world.run(request).unwrap().done_when.commands, ["one", "two"]);
+        let agent = world.run(request.clone()).unwrap();
+        assert_eq!(
+            (&agent.done_when.commands[..], &agent.users_word.commands[..]),
+            (&["one".to_owned()][..], &["two".to_owned()][..])
+        );
+        world.caller.source = Some(DispatchSource::TaskTool);
+        let agent = world.run(request).unwrap();
+        assert_eq!(agent.done_when.commands, ["one", "two"], "only the user's word is the user's");
+        assert!(agent.users_word.is_empty());
         say(world.agent("explore"), json!("tests pass"));
         assert_eq!(world.start("explore").unwrap_err().rule(), "done-when");
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{MAX_INVALID, MAX_MALFORMED, MAX_UNDONE, Task};
 use crate::{
-    done_when::Unmet,
+    done_when::{Hands, Unmet},
     event::What,
     evidence::Verdict,
     limits::Limit,
@@ -92,13 +92,14 @@ impl Task {
 
     /// Whether everything holds that must.
     async fn contract(&mut self) -> Judged {
-        if self.agent.done_when.is_empty() {
+        let (own, users) = (&self.agent.done_when, &self.agent.users_word);
+        if own.is_empty() && users.is_empty() {
             return Judged::Ends(Ending::Completed);
         }
         let context = self.context(self.ground.patience.check);
-        let checking =
-            self.agent.done_when.unmet(&self.before, self.ground.bash.as_ref(), &context);
-        let unmet = checking.await;
+        let mut unmet = own.unmet(&self.before.0, Hands::Agent(&self.ground.tools), &context).await;
+        let hands = Hands::User(self.ground.bash.as_ref());
+        unmet.extend(users.unmet(&self.before.1, hands, &context).await);
         if unmet.is_empty() {
             return Judged::Ends(Ending::Completed);
         }

@@ -85,3 +85,22 @@ fn what_must_not_change_goes_back_until_it_is_as_it_was() {
     assert_eq!(world.text("tests/t.rs"), "original");
     assert_eq!(outcome.report.text, "I have put it back.");
 }
+
+#[test]
+fn the_contract_of_a_definition_is_no_way_around_the_rights_of_the_agent() {
+    let mut world = World::playing(
+        "[[replies]]\nwhen = { tool = \"yield\" }\ncalls = [{ name = \"yield\", input = { data = \"done\" } }]",
+    );
+    let said = serde_json::json!({ "commands": ["touch broken-out"] });
+    world.agent.extra.insert("done-when".to_owned(), said);
+    world.agent.tools.allow = Some(vec![agents_agent::tools::ToolPattern::new("read")]);
+    let outcome = world.run();
+    assert!(matches!(&outcome.ending, Ending::Failed { why: Failure::NotDone { .. } }));
+    assert!(!world.scratch.path("root/broken-out").exists());
+    // The user's own word is another matter.
+    world.agent.extra.clear();
+    world.request.done_when.commands = vec!["touch asked-for".to_owned()];
+    world.events.lock().unwrap().clear();
+    assert_eq!(world.run().ending, Ending::Completed);
+    assert!(world.scratch.path("root/asked-for").exists());
+}
