@@ -188,6 +188,14 @@ pub struct OutputSchema {
     pub schema: Value,
 }
 
+impl OutputSchema {
+    /// A schema in the language that its first telling keyword says.
+    #[must_use]
+    pub fn of(schema: Value) -> Self {
+        Self { language: crate::parse::language(&schema), schema }
+    }
+}
+
 /// The language of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -36,6 +36,9 @@ pub(crate) trait Source: Send + 'static {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum More {
     Yes,
+    /// Yes, and what came now is only a part of what would count as a sign of life.
+    #[cfg(feature = "http")]
+    Part,
     No,
 }
 
@@ -142,6 +145,7 @@ async fn begun<S: Source>(
         ready: VecDeque::new(),
         decoded: Vec::new(),
         problem: None,
+        idle: None,
     };
     while answer.source.is_some() && !answer.ready.iter().any(is_content) {
         answer.read().await;
@@ -161,16 +165,18 @@ struct Answer<S> {
     decoded: Vec<Event>,
     /// What went wrong after that which is ready.
     problem: Option<Problem>,
+    /// When the next event must be there, be it one that means nothing. Bytes that make none do not move it.
+    idle: Option<Instant>,
 }
 
 impl<S: Source> Answer<S> {
     async fn advance(&mut self, deadlines: Deadlines, total: Instant, cancel: &CancellationToken) {
-        let idle = later(deadlines.idle);
+        let idle = *self.idle.get_or_insert_with(|| later(deadlines.idle));
         let problem = tokio::select! {
             biased;
             () = cancel.cancelled() => Some(Problem::Cancelled),
             // A source that always has more would never let the clock have its turn.
-            () = self.read(), if Instant::now() < total => None,
+            () = self.read(), if Instant::now() < total.min(idle) => None,
             () = sleep_until(idle.min(total)) => Some(if total <= idle {
                 Problem::Timeout { deadline: Deadline::Total, after: deadlines.total }
             } else {
@@ -187,7 +193,9 @@ impl<S: Source> Answer<S> {
         let outcome = source.read(&mut self.decoded).await;
         self.ready.extend(self.decoded.drain(..));
         match outcome {
-            Ok(More::Yes) => {}
+            Ok(More::Yes) => self.idle = None,
+            #[cfg(feature = "http")]
+            Ok(More::Part) => {}
             Ok(More::No) => self.source = None,
             Err(problem) => self.stop(problem),
         }

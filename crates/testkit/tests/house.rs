@@ -51,6 +51,20 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "agents-task",
+        &[
+            "agents-system",
+            "agents-workspace",
+            "agents-install",
+            "agents-plugin",
+            "agents-host",
+            "agents-hook",
+            "agents-agent",
+            "agents-model",
+            "agents-tool",
+        ],
+    ),
+    (
         "cargo-agents",
         &[
             "agents-system",
@@ -64,6 +78,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-tool",
             "agents-trust",
             "agents-model",
+            "agents-task",
         ],
     ),
     (

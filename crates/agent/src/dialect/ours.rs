@@ -36,6 +36,8 @@ pub(super) const GRAMMAR: Grammar = Grammar {
         ("mutex", Key::Mutex),
         ("output", Key::Output),
     ],
+    // What must hold before a task is done: read by whoever runs it.
+    extra: &["done-when"],
     modes: &[
         ("default", Default),
         ("accept-edits", AcceptEdits),

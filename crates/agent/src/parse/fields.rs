@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     Input,
     document::{Document, doubt},
-    language, origin, settle,
+    origin, settle,
     values::{Entry, Reader},
 };
 use crate::{
@@ -260,7 +260,7 @@ impl Reader<'_, '_> {
             self.error(entry, format!("`{}` must be a schema", entry.spelled()));
             return None;
         }
-        Some(OutputSchema { language: language(&schema), schema })
+        Some(OutputSchema::of(schema))
     }
 
     fn skills(&mut self, entry: &Entry<'_>) -> SkillFilter {

@@ -87,17 +87,12 @@ impl Ground {
         args: &[&str],
         size: usize,
     ) -> Command {
-        let (home, workspace) = (format!("home-{build}-{size}"), format!("workspace-{build}-{size}"));
+        let (home, workspace) =
+            (format!("home-{build}-{size}"), format!("workspace-{build}-{size}"));
         if !self.scratch.path(&workspace).exists() {
             write_workspace(&self.scratch, &workspace, MEDIUM);
         }
-        self.command_at(
-            program,
-            args,
-            &workspace,
-            &home,
-            &format!("path = \"../registry-{size}\""),
-        )
+        self.command_at(program, args, &workspace, &home, &format!("path = \"../registry-{size}\""))
     }
 
     /// A command in a directory, with a home and the place of a registry.

@@ -26,8 +26,13 @@ impl Source for Connection {
     async fn read(&mut self, out: &mut Vec<Event>) -> Result<More, Problem> {
         match self.response.chunk().await {
             Ok(Some(chunk)) => {
+                let before = self.decoder.events();
                 self.decoder.feed(&chunk, out)?;
-                Ok(if self.decoder.is_stopped() { More::No } else { More::Yes })
+                Ok(match self.decoder.is_stopped() {
+                    true => More::No,
+                    false if self.decoder.events() == before => More::Part,
+                    false => More::Yes,
+                })
             }
             Ok(None) => self.decoder.finish(out).map(|()| More::No),
             Err(error) => Err(network("reading the answer", error)),

@@ -122,6 +122,12 @@ impl WireDecoder {
         self.progress == Progress::Stopped
     }
 
+    /// How many server-sent events have come, those that mean nothing included.
+    #[cfg(feature = "http")]
+    pub(crate) fn events(&self) -> usize {
+        self.events
+    }
+
     /// How many bytes are kept of what is incomplete.
     #[must_use]
     pub fn held(&self) -> usize {

@@ -1,0 +1,133 @@
+//! The agent that will run: parent, definition, request and settings put together. Nothing later looks at any of these.
+
+use std::fmt;
+
+use agents_agent::definition::{AgentDefinition, AgentName, Isolation, Spawns, Waiting};
+use agents_model::select::Resolution;
+use agents_tool::Standing;
+
+use crate::{done_when::DoneWhen, id::TaskPath, limits::Limits, schema::Schema, submission::YIELD};
+
+/// The tool that starts agents.
+pub const TASK: &str = "task";
+/// What an agent may use in plan mode.
+pub const PLAN_TOOLS: [&str; 5] = ["read", "search", "find", "lsp", "web_search"];
+
+/// An agent that will run.
+#[derive(Debug, Clone)]
+pub struct EffectiveAgent {
+    /// The name of its definition.
+    pub name: AgentName,
+    /// Where it will stand in the tree.
+    pub path: TaskPath,
+    /// The agents that led to it, the first one first, itself the last.
+    pub lineage: Vec<AgentName>,
+    /// What it is told to be and to do, all of it.
+    pub system: String,
+    /// What is to be done.
+    pub prompt: String,
+    /// What it may do.
+    pub standing: Standing,
+    /// Which agents it may start.
+    pub spawns: Spawns,
+    /// The model, and why.
+    pub model: Resolution,
+    /// What its result must look like.
+    pub schema: Option<(Schema, SchemaFrom)>,
+    /// How far it may go.
+    pub limits: Limits,
+    /// How many messages it keeps in mind.
+    pub history: Option<usize>,
+    /// Where it works.
+    pub isolation: Isolation,
+    /// Whether whoever starts it waits for it.
+    pub waiting: Option<Waiting>,
+    /// Whether it only plans.
+    pub planning: Planning,
+    /// What must hold before it is done, checked within its own rights.
+    pub done_when: DoneWhen,
+    /// What the user says must hold, checked for the user.
+    pub users_word: DoneWhen,
+    /// Why it was chosen, where nobody named it.
+    pub chosen: Option<String>,
+}
+
+/// Whose schema counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SchemaFrom {
+    /// That of the call.
+    Call,
+    /// That of the definition.
+    Definition,
+    /// That of whoever started it.
+    Parent,
+}
+
+impl fmt::Display for SchemaFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Call => "the schema of the call",
+            Self::Definition => "`output` of the definition",
+            Self::Parent => "the schema of the parent",
+        })
+    }
+}
+
+/// Whether agents only plan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Planning {
+    /// They look, and change nothing.
+    Plan,
+    /// They do what their rights allow.
+    #[default]
+    Act,
+}
+
+impl EffectiveAgent {
+    /// Whether it is offered a tool. What it hands in its result with is never taken away.
+    #[must_use]
+    pub fn offers(&self, tool: &str) -> bool {
+        tool == YIELD || self.standing.offers(tool)
+    }
+
+    /// How deep it stands.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.path.depth()
+    }
+}
+
+/// What goes before the prompt of an agent that only plans.
+const PLANNING: &str = "You are planning, not acting. Look at whatever helps, and change nothing: no files, no programs, no other agents. \
+    Your result is the plan or the answer itself, detailed enough that somebody else can carry it out without asking you.";
+
+/// All that an agent is told to be and to do.
+pub(crate) fn system(
+    definition: &AgentDefinition,
+    planning: Planning,
+    context: Option<&str>,
+    schema: Option<&Schema>,
+) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    if planning == Planning::Plan {
+        parts.push(PLANNING.to_owned());
+    }
+    parts.push(definition.prompt.trim().to_owned());
+    if let Some(context) = context.map(str::trim).filter(|it| !it.is_empty()) {
+        parts.push(format!("# What you should know\n{context}"));
+    }
+    let ending = match schema {
+        None => format!(
+            "# When you are done\nGive your result as your last message, or call `{YIELD}` with it as `data`. \
+             If it cannot be done, call `{YIELD}` with the reason as `error`."
+        ),
+        Some(schema) => format!(
+            "# When you are done\nCall `{YIELD}` with your result as `data`, once, and nothing after it. Text is not a result. \
+             If it cannot be done, call `{YIELD}` with the reason as `error`.\n`data` must keep to this JSON Schema:\n{:#}",
+            schema.json()
+        ),
+    };
+    parts.push(ending);
+    parts.retain(|it| !it.is_empty());
+    parts.join("\n\n")
+}

@@ -1,0 +1,77 @@
+//! One run of an agent: who may start it, how far it may go, what it does turn by turn, and what became of it.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`id`] | what a task is called, and where it stands in its tree |
+//! | [`request`] | what somebody wants to be done: one assignment, or many that start together |
+//! | [`mod@preflight`] | from a request to the agent that will run, or to the rule that stands in the way |
+//! | [`refusal`] | those rules |
+//! | [`effective`] | the agent that will run: the only one that exists from then on |
+//! | [`limits`] | how far a tree of tasks may go |
+//! | [`schema`] | what a result must look like |
+//! | [`history`] | the conversation, and how it is made shorter |
+//! | [`turns`] | the loop |
+//! | [`submission`] | `yield`, the tool that ends it |
+//! | [`evidence`] | what a result rests on, checked |
+//! | [`done_when`] | what must hold before a task is done |
+//! | [`broker`] | one queue of questions for a whole tree |
+//! | [`event`] | what happens, for whoever wants to show it |
+//! | [`outcome`] | what became of it |
+//!
+//! Nothing before [`turns`] waits, reads a clock or touches a disk: requests, definitions and settings go in, values come out.
+//!
+//! ```
+//! use agents_agent::{AgentDefinition, AgentName, definition::PermissionMode};
+//! use agents_model::select::{Available, Credentials, ModelRef};
+//! use agents_task::{Batch, Caller, Limits, Settings, Situation, TaskRequest, preflight};
+//! use agents_tool::{Bypass, Moment, Rights, Standing};
+//!
+//! let explore = AgentDefinition::blank(AgentName::new("explore").unwrap());
+//! let models = [Available::new(ModelRef::new("script", "any"), Credentials::Ready)];
+//! let situation = Situation {
+//!     agents: &[&explore],
+//!     models: &models,
+//!     no_worktrees: None,
+//!     left: Limits::DEFAULT,
+//!     slots: Some(4),
+//!     running: 0,
+//!     taken: &[],
+//!     now: Moment::default(),
+//! };
+//! let user = Caller::user(Standing::root(Rights::only(["read"]), PermissionMode::Default, Bypass::Forbidden));
+//! let start = |agent: &str| {
+//!     let batch = Batch::from(TaskRequest::new(agent, "where are errors made?"));
+//!     preflight(&batch, &user, &Settings::default(), &situation)
+//! };
+//! let agents = start("explore").unwrap();
+//! assert!(agents[0].offers("read") && agents[0].offers("yield") && !agents[0].offers("bash"));
+//! assert_eq!(start("review").unwrap_err().to_string(), "Unknown agent \"review\". Available: explore");
+//! ```
+//!
+//! With a [`Ground`] to stand on, [`run()`](turns::run) does the rest.
+
+pub mod broker;
+pub mod done_when;
+pub mod effective;
+pub mod event;
+pub mod evidence;
+pub mod history;
+pub mod id;
+pub mod limits;
+pub mod outcome;
+pub mod preflight;
+pub mod refusal;
+pub mod request;
+pub mod schema;
+pub mod submission;
+pub mod turns;
+
+pub use broker::Broker;
+pub use effective::EffectiveAgent;
+pub use id::{TaskId, TaskPath};
+pub use limits::{Budget, Limit, Limits};
+pub use outcome::{Ending, Failure, Outcome, Report};
+pub use preflight::{Caller, Settings, Situation, preflight};
+pub use refusal::{Refusal, Refused};
+pub use request::{Batch, TaskRequest};
+pub use turns::{Ground, Patience, run};

@@ -1,0 +1,202 @@
+//! What became of a task.
+
+use agents_model::{Usage, cost::MicroDollars};
+use agents_system::explain::ErrorKind;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    done_when::Unmet,
+    evidence::Evidence,
+    id::{TaskId, TaskPath},
+    limits::Limit,
+    schema::Issue,
+};
+
+/// What became of a task, and what it leaves.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Outcome {
+    /// The task.
+    pub id: TaskId,
+    /// Where it stood.
+    pub path: TaskPath,
+    /// How it ended.
+    pub ending: Ending,
+    /// What it leaves, however it ended.
+    pub report: Report,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum Ending {
+    /// It is done, and everything that must hold holds.
+    Completed,
+    /// It is not.
+    Failed {
+        /// Why.
+        #[serde(flatten)]
+        why: Failure,
+    },
+    /// Somebody stopped it.
+    Cancelled,
+    /// It would have gone too far.
+    OutOfLimits {
+        /// Where.
+        limit: Limit,
+    },
+    /// It never began.
+    Refused {
+        /// The rule.
+        rule: String,
+        /// In words.
+        message: String,
+    },
+}
+
+/// Why a task failed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "why")]
+pub enum Failure {
+    /// The model did not answer.
+    Model {
+        /// What happened, with the provider's name.
+        message: String,
+        /// What to do.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
+    },
+    /// The model, or its provider, would not.
+    ModelRefused,
+    /// The agent says that it cannot be done.
+    GaveUp {
+        /// Its reason.
+        reason: String,
+    },
+    /// No result was handed in, after all reminders.
+    NoResult,
+    /// What was handed in is not what the schema says, again and again.
+    InvalidResult {
+        /// What is wrong with the last one.
+        issues: Vec<Issue>,
+    },
+    /// What must hold at the end does not.
+    NotDone {
+        /// What does not.
+        unmet: Vec<Unmet>,
+    },
+    /// The result rests on things that never happened.
+    FalseEvidence {
+        /// Which.
+        claims: Vec<String>,
+    },
+}
+
+/// What a task leaves.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Report {
+    /// The last that the agent said.
+    pub text: String,
+    /// What it handed in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Output>,
+    /// Calls of the model.
+    pub turns: u64,
+    /// Calls of tools.
+    pub tool_calls: u64,
+    /// Tokens.
+    pub usage: Usage,
+    /// Money; `None` where the price is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<MicroDollars>,
+    /// The model that said that it answered.
+    pub model: String,
+    /// Files that hold what was too long.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<String>,
+    /// What the result rests on.
+    pub evidence: Evidence,
+    /// What it asked for and nobody agreed to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_agreed: Vec<String>,
+}
+
+/// What an agent handed in.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Output {
+    /// The value.
+    pub value: Value,
+    /// Whether it is what it must be.
+    pub validity: Validity,
+}
+
+/// Whether a result is what it must be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "is", content = "issues")]
+pub enum Validity {
+    /// Nobody said what it must be.
+    Unchecked,
+    /// It is.
+    Valid,
+    /// It is not.
+    Invalid(Vec<Issue>),
+}
+
+impl Ending {
+    /// In one word for programs.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed { .. } => "failed",
+            Self::Cancelled => "cancelled",
+            Self::OutOfLimits { .. } => "out-of-limits",
+            Self::Refused { .. } => "refused",
+        }
+    }
+
+    /// The kind of error that it is for whoever ran the task; `None` if it is none.
+    #[must_use]
+    pub fn kind(&self) -> Option<ErrorKind> {
+        Some(match self {
+            Self::Completed => return None,
+            Self::Failed { why: Failure::Model { .. } } => ErrorKind::Network,
+            Self::Failed { .. } | Self::OutOfLimits { .. } => ErrorKind::Failure,
+            Self::Cancelled => ErrorKind::Cancelled,
+            Self::Refused { .. } => ErrorKind::Refused,
+        })
+    }
+
+    /// In a line for people.
+    #[must_use]
+    pub fn told(&self) -> String {
+        match self {
+            Self::Completed => "completed".to_owned(),
+            Self::Cancelled => "cancelled".to_owned(),
+            Self::OutOfLimits { limit } => format!("stopped: its {limit} ran out"),
+            Self::Refused { message, .. } => format!("refused: {message}"),
+            Self::Failed { why } => match why {
+                Failure::Model { message, .. } => format!("failed: {message}"),
+                Failure::ModelRefused => "failed: the model would not answer".to_owned(),
+                Failure::GaveUp { reason } => format!("failed: {reason}"),
+                Failure::NoResult => "failed: it handed in no result".to_owned(),
+                Failure::InvalidResult { issues } => {
+                    format!("failed: its result is wrong in {} places", issues.len())
+                }
+                Failure::NotDone { unmet } => {
+                    let unmet: Vec<String> = unmet.iter().map(Unmet::what).collect();
+                    format!("failed: {}", unmet.join("; "))
+                }
+                Failure::FalseEvidence { claims } => {
+                    format!(
+                        "failed: its result rests on what never happened: {}",
+                        claims.join(", ")
+                    )
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! The loop: the model is asked, tools are called, until a result is handed in or something stands in the way.
+//!
+//! [`run`] owns the state of one task and is the only one that changes it. Whatever depends on the outside world has a deadline: the
+//! model ([`Patience::model`]), each call of a tool ([`Patience::tool`]), the whole task ([`Budget::end`]). However it ends, what
+//! was said and handed in so far is in the outcome.
+//!
+//! | it ends | when |
+//! |---|---|
+//! | `Completed` | a result was handed in, or said where no schema is set, and everything that must hold holds |
+//! | `Failed` | the model fails or refuses, the agent gives up, hands in nothing or nothing valid, or does not get done |
+//! | `OutOfLimits` | the next call is not admitted any more, or a deadline is over |
+//! | `Cancelled` | its token was cancelled |
+
+mod ask;
+mod hands;
+mod judge;
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use agents_model::{
+    Deadlines, Message, Provider, Sealed, StopReason, ToolCall, ToolChoice, ToolResult, ToolSpec,
+    Turn, Usage,
+    cost::{MicroDollars, Price},
+    message::ToolStatus,
+};
+use agents_tool::{
+    CallContext, Catalogue, Executor as _, Guarded, Presented,
+    artifacts::{ArtifactId, Artifacts},
+    bounds::Bounds,
+    executor::Approver,
+    secrets::Mask,
+    tools::Bash,
+};
+use tokio_util::sync::CancellationToken;
+
+use self::judge::Judged;
+use crate::{
+    broker::{NotAgreed, Seat},
+    done_when::{Before, Unmet},
+    effective::EffectiveAgent,
+    event::{Emitter, Sink, ToolState, What},
+    evidence::{self, Doubt, Record},
+    history::{History, Keep},
+    id::TaskId,
+    limits::Budget,
+    outcome::{Ending, Failure, Outcome, Report},
+    schema::Schema,
+    submission::{self, YIELD, valid_json},
+};
+
+/// How often an agent that stops without a result is told to hand one in. The last time it has to.
+pub const MAX_REMINDERS: u32 = 3;
+/// How many results that are not valid are taken before the task has failed.
+pub const MAX_INVALID: u32 = 3;
+/// How many calls of `yield` that nobody understands.
+pub const MAX_MALFORMED: u32 = 6;
+/// How often an agent may say that it is done when it is not.
+pub const MAX_UNDONE: u32 = 8;
+/// How much of the model's memory the conversation may fill, in percent: the answer needs room, too.
+const FILL: u64 = 75;
+
+/// The tools as an agent has them: judged, confined, bounded.
+pub type Tools = Presented<Guarded<Catalogue>>;
+
+/// How long things are waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// For the model.
+    pub model: Deadlines,
+    /// For one call of a tool.
+    pub tool: Duration,
+    /// For what must hold at the end, all of it.
+    pub check: Duration,
+    /// For a tool that was told to end.
+    pub grace: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            model: Deadlines::default(),
+            tool: Duration::from_secs(15 * 60),
+            check: Duration::from_secs(30 * 60),
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What a task stands on.
+pub struct Ground {
+    /// What it is called.
+    pub id: TaskId,
+    /// What answers as the model.
+    pub provider: Arc<dyn Provider>,
+    /// Its tools.
+    pub tools: Arc<Tools>,
+    /// What every call of a tool gets; deadline and cancellation are set for each.
+    pub context: CallContext,
+    /// What runs the commands that must succeed at the end.
+    pub bash: Option<Bash>,
+    /// What its model costs.
+    pub price: Option<Price>,
+    /// How many tokens its model can keep in mind.
+    pub window: Option<u64>,
+    /// How far it may go.
+    pub budget: Budget,
+    /// How long things are waited for.
+    pub patience: Patience,
+    /// Where its questions go.
+    pub seat: Arc<Seat>,
+    /// Who wants to know what happens.
+    pub sink: Arc<dyn Sink>,
+    /// Whether somebody wants it to end.
+    pub cancel: CancellationToken,
+}
+
+/// The tools of an agent: the catalogue behind its standing, with its questions going to `approver`. All agents of a tree share the
+/// mask and `start`.
+#[must_use]
+pub fn tools_of(
+    agent: &EffectiveAgent,
+    catalogue: Catalogue,
+    approver: Arc<dyn Approver>,
+    mask: Arc<Mask>,
+    bounds: Bounds,
+    start: Instant,
+) -> Arc<Tools> {
+    let guarded = Guarded::new(catalogue, agent.standing.clone(), approver, start);
+    Arc::new(Presented::new(guarded, mask, bounds))
+}
+
+/// Runs an agent until it ends.
+pub async fn run(agent: EffectiveAgent, mut ground: Ground) -> Outcome {
+    let mut emitter = Emitter::new(ground.id, agent.path.clone(), Arc::clone(&ground.sink));
+    emitter.start(agent.name.as_str(), &agent.model.model.to_string(), agent.chosen.clone());
+    let kept =
+        Arc::new(Kept { inner: Arc::clone(&ground.context.artifacts), ids: Mutex::default() });
+    ground.context.artifacts = Arc::clone(&kept) as Arc<dyn Artifacts>;
+    let mut task = Task::new(agent, ground, emitter);
+    let ending = match task.remember().await {
+        Ok(()) => task.turns().await,
+        Err(why) => {
+            Ending::Failed { why: Failure::NotDone { unmet: vec![Unmet::Unchecked { why }] } }
+        }
+    };
+    task.finish(ending, &kept)
+}
+
+/// One task, and everything that changes while it runs.
+struct Task {
+    agent: EffectiveAgent,
+    ground: Ground,
+    emitter: Emitter,
+    history: History,
+    specs: Arc<Sealed<Vec<ToolSpec>>>,
+    /// For the next request only.
+    choice: ToolChoice,
+    before: (Before, Before),
+    record: Record,
+    /// Whether results are marked, so that they can be cited.
+    marked: bool,
+    report: Report,
+    reminders: u32,
+    invalid: u32,
+    malformed: u32,
+    undone: u32,
+}
+
+impl Task {
+    fn new(agent: EffectiveAgent, ground: Ground, emitter: Emitter) -> Self {
+        let schema = agent.schema.as_ref().map(|(schema, _)| schema);
+        let offered = ground.tools.inner().offered().into_iter().filter(|it| it.name != YIELD);
+        let mut specs: Vec<ToolSpec> = offered
+            .map(|it| ToolSpec {
+                name: it.name,
+                description: it.description,
+                schema: it.input_schema,
+            })
+            .collect();
+        specs.push(submission::spec(schema));
+        let marked = schema.is_some_and(|it| evidence::is_wanted(it.json()));
+        let cost = ground.price.map(|_| MicroDollars::default());
+        Self {
+            history: History::new(&agent.prompt),
+            specs: Arc::new(Sealed::new(specs)),
+            choice: ToolChoice::Auto,
+            before: (Before::default(), Before::default()),
+            record: Record::default(),
+            marked,
+            report: Report { cost, ..Report::default() },
+            reminders: 0,
+            invalid: 0,
+            malformed: 0,
+            undone: 0,
+            agent,
+            ground,
+            emitter,
+        }
+    }
+
+    fn schema(&self) -> Option<&Schema> {
+        self.agent.schema.as_ref().map(|(schema, _)| schema)
+    }
+
+    /// How the files are that must or must not change.
+    async fn remember(&mut self) -> Result<(), String> {
+        let root = self.ground.context.area.cwd().to_owned();
+        let both = (self.agent.done_when.clone(), self.agent.users_word.clone());
+        if both.0.is_empty() && both.1.is_empty() {
+            return Ok(());
+        }
+        let remembering = move || Ok((both.0.remember(&root)?, both.1.remember(&root)?));
+        let remembered: Result<(Before, Before), String> =
+            tokio::task::spawn_blocking(remembering).await.map_err(|it| it.to_string())?;
+        self.before = remembered?;
+        Ok(())
+    }
+
+    async fn turns(&mut self) -> Ending {
+        loop {
+            if self.ground.cancel.is_cancelled() {
+                return Ending::Cancelled;
+            }
+            self.notify();
+            let allowance = match self.ground.budget.admit() {
+                Ok(allowance) => allowance,
+                Err(limit) => return Ending::OutOfLimits { limit },
+            };
+            self.report.turns += 1;
+            self.emitter.emit(What::Turn { number: self.report.turns });
+            self.fit();
+            let turn = match self.ask(&allowance).await {
+                Ok(turn) => turn,
+                Err(ask::Stop::Ends(ending)) => return ending,
+                // It is as long as the model says, whatever we believed.
+                Err(ask::Stop::TooLong(ending)) => {
+                    let half = Keep::Tokens(self.history.tokens() / 2);
+                    if self.compact(half) == 0 {
+                        return ending;
+                    }
+                    continue;
+                }
+            };
+            if let Some(ending) = self.take(turn).await {
+                return ending;
+            }
+        }
+    }
+
+    /// Tells the agent, once, that little is left of something.
+    fn notify(&mut self) {
+        for notice in self.ground.budget.notices() {
+            let message = notice.to_string();
+            self.history.say(format!(
+                "[{message}. Come to an end now and hand in what you have: later calls are not answered.]"
+            ));
+            self.emitter.emit(What::Notice { limit: notice.limit, message });
+        }
+    }
+
+    /// Makes the conversation fit into what the agent, and its model, keep in mind.
+    fn fit(&mut self) {
+        if let Some(most) = self.agent.history {
+            self.compact(Keep::Messages(most));
+        }
+        let window = self.ground.window.map(|it| it.saturating_mul(FILL) / 100);
+        if let Some(most) = window {
+            let around = (self.agent.system.len() + self.agent.prompt.len()) / 4;
+            let most = usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(around);
+            if self.history.tokens() > most {
+                // More than it takes, so that not every turn does it again.
+                self.compact(Keep::Tokens(most / 2));
+            }
+        }
+    }
+
+    fn compact(&mut self, keep: Keep) -> usize {
+        let left_out = self.history.compact(keep);
+        if left_out > 0 {
+            self.emitter.emit(What::Compacted { left_out });
+        }
+        left_out
+    }
+
+    fn spend(&mut self, usage: Option<Usage>) {
+        let Some(usage) = usage else { return };
+        self.report.usage += usage;
+        let cost = self.ground.price.map(|price| price.of(&usage)).unwrap_or_default();
+        if let Some(sum) = &mut self.report.cost {
+            *sum += cost;
+        }
+        self.ground.budget.charge(&usage, cost);
+        let (usage, cost) = (self.report.usage, self.report.cost);
+        self.emitter.emit(What::Spent { usage, cost });
+    }
+
+    /// Takes in an answer of the model; `None` to go on.
+    async fn take(&mut self, turn: Turn) -> Option<Ending> {
+        let Turn { message, stop, .. } = turn;
+        let calls: Vec<ToolCall> = message.tool_calls().cloned().collect();
+        let text = message.text();
+        self.history.answered(message);
+        if stop == Some(StopReason::Refusal) {
+            return Some(Ending::Failed { why: Failure::ModelRefused });
+        }
+        if !calls.is_empty() {
+            return self.work(calls).await;
+        }
+        match stop {
+            Some(StopReason::Paused) => None,
+            Some(StopReason::MaxTokens) => {
+                self.remind("Your answer was cut off: it was longer than answers may be. Go on.")
+            }
+            _ => self.said(&text).await,
+        }
+    }
+
+    /// The agent stopped with a text.
+    async fn said(&mut self, text: &str) -> Option<Ending> {
+        let value = match self.schema() {
+            Some(schema) => match valid_json(text, schema) {
+                Some(value) => Some(value),
+                None => return self.remind("A text is not a result."),
+            },
+            None if text.trim().is_empty() => return self.remind("Your answer was empty."),
+            None => None,
+        };
+        match self.judge(value).await {
+            Judged::Ends(ending) => Some(ending),
+            Judged::Back(message) => {
+                self.emitter.emit(What::Rejected { message: message.clone() });
+                self.history.say(message);
+                None
+            }
+        }
+    }
+
+    fn remind(&mut self, why: &str) -> Option<Ending> {
+        if self.reminders == MAX_REMINDERS {
+            return Some(Ending::Failed { why: Failure::NoResult });
+        }
+        self.reminders += 1;
+        if self.reminders == MAX_REMINDERS {
+            self.choice = ToolChoice::Tool(YIELD.to_owned());
+        }
+        self.emitter.emit(What::Reminded { number: self.reminders });
+        self.history.say(format!(
+            "{why} When you are done, call `{YIELD}` with your result as `data`, or with the reason as `error` if it cannot be done. \
+             (reminder {} of {MAX_REMINDERS})",
+            self.reminders
+        ));
+        None
+    }
+
+    /// Calls tools; what is handed in comes after what was called along with it.
+    async fn work(&mut self, calls: Vec<ToolCall>) -> Option<Ending> {
+        let (handed_in, others): (Vec<ToolCall>, Vec<ToolCall>) =
+            calls.iter().cloned().partition(|it| it.name == YIELD);
+        let mut done = self.call_all(&others).await.into_iter();
+        let mut ending = None;
+        if self.ground.cancel.is_cancelled() {
+            ending = Some(Ending::Cancelled);
+        }
+        let mut back = Vec::new();
+        for call in &handed_in {
+            if ending.is_some() {
+                break;
+            }
+            match self.handed_in(call).await {
+                Judged::Ends(it) => ending = Some(it),
+                Judged::Back(message) => back.push(message),
+            }
+        }
+        if ending.is_some() {
+            return ending;
+        }
+        let mut back = back.into_iter();
+        let results = calls.into_iter().map(|call| {
+            let (content, state) = if call.name == YIELD {
+                (back.next().unwrap_or_default(), ToolState::Failed)
+            } else {
+                done.next().unwrap_or((String::new(), ToolState::Failed))
+            };
+            let status = match state {
+                ToolState::Done => ToolStatus::Done,
+                ToolState::Failed => ToolStatus::Failed,
+            };
+            ToolResult { id: call.id, name: call.name, content, status }
+        });
+        let results = results.collect();
+        self.history.results(results, Vec::new());
+        None
+    }
+
+    fn is_late(&self) -> bool {
+        self.ground.budget.end().is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// What a call that may take this long gets.
+    fn context(&self, time: Duration) -> CallContext {
+        let mut context = self.ground.context.clone();
+        let own = Instant::now() + time;
+        context.deadline = self.ground.budget.end().map_or(own, |end| own.min(end));
+        context.cancelled = self.ground.cancel.child_token();
+        context
+    }
+
+    fn finish(mut self, ending: Ending, kept: &Kept) -> Outcome {
+        self.report.tool_calls = self.record.len() as u64;
+        self.report.artifacts = kept.ids();
+        self.report.not_agreed =
+            self.ground.seat.not_agreed().iter().map(NotAgreed::told).collect();
+        if ending == Ending::Completed && self.specs.len() > 1 && self.record.is_empty() {
+            self.report.evidence.doubt = Some(Doubt::NoToolUsed);
+        }
+        let outcome = Outcome {
+            id: self.ground.id,
+            path: self.agent.path.clone(),
+            ending,
+            report: std::mem::take(&mut self.report),
+        };
+        self.emitter.end(&outcome);
+        outcome
+    }
+
+    /// What a message of the model says counts, even if it never comes to its end.
+    fn heard(&mut self, message: &Message) {
+        let text = message.text();
+        if !text.trim().is_empty() {
+            self.report.text = text;
+        }
+    }
+}
+
+/// The artifacts of one task: those of the tree, with a list of what this one kept.
+struct Kept {
+    inner: Arc<dyn Artifacts>,
+    ids: Mutex<Vec<String>>,
+}
+
+impl Kept {
+    fn ids(&self) -> Vec<String> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Artifacts for Kept {
+    fn keep(&self, text: &str) -> std::io::Result<ArtifactId> {
+        let id = self.inner.keep(text)?;
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner).push(id.to_string());
+        Ok(id)
+    }
+
+    fn read(&self, id: &ArtifactId) -> std::io::Result<String> {
+        self.inner.read(id)
+    }
+}

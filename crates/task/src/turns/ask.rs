@@ -1,0 +1,126 @@
+//! One call of the model.
+
+use std::{sync::Arc, time::Instant};
+
+use agents_model::{Event, ModelError, Problem, Request, ToolChoice, Turn, error::Deadline};
+use agents_system::explain::Explain as _;
+use futures_util::TryStreamExt as _;
+
+use super::Task;
+use crate::{
+    event::What,
+    limits::{Allowance, Limit},
+    outcome::{Ending, Failure},
+};
+
+/// Below this, what is left of the tokens is the longest answer. Above, it may be more than the model could say.
+const SHORT: u64 = 4096;
+
+/// Why there is no answer.
+pub(super) enum Stop {
+    /// The task is over.
+    Ends(Ending),
+    /// The conversation is too long; how it ends if it cannot be made shorter.
+    TooLong(Ending),
+}
+
+/// Why an answer is not complete.
+enum Broken {
+    Model(ModelError),
+    Cancelled,
+    TimeOver,
+}
+
+impl Task {
+    /// Asks the model. What it said before something went wrong is kept.
+    pub(super) async fn ask(&mut self, allowance: &Allowance) -> Result<Turn, Stop> {
+        let request = self.request(allowance);
+        let cancel = self.ground.cancel.child_token();
+        let mut turn = Turn::default();
+        let answered = {
+            let emitter = &self.emitter;
+            let provider = Arc::clone(&self.ground.provider);
+            let (turn, streaming) = (&mut turn, cancel.clone());
+            let answering = async move {
+                let mut events = provider.stream(request, streaming).await?;
+                while let Some(event) = events.try_next().await? {
+                    match &event {
+                        Event::Text(text) => emitter.emit(What::Text { text: text.clone() }),
+                        Event::Thinking(text) => {
+                            emitter.emit(What::Thinking { text: text.clone() });
+                        }
+                        _ => {}
+                    }
+                    turn.push(event);
+                }
+                Ok(())
+            };
+            let end = self.ground.budget.end();
+            let time_over = async {
+                match end {
+                    Some(end) => tokio::time::sleep_until(end.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                answered = answering => answered.map_err(Broken::Model),
+                () = cancel.cancelled() => Err(Broken::Cancelled),
+                () = time_over => Err(Broken::TimeOver),
+            }
+        };
+        // Whatever became of it, the connection is not needed any more.
+        cancel.cancel();
+        self.spend(turn.usage);
+        self.heard(&turn.message);
+        if !turn.model.is_empty() {
+            self.report.model.clone_from(&turn.model);
+        }
+        match answered {
+            Ok(()) => Ok(turn),
+            Err(Broken::Cancelled) => Err(Stop::Ends(Ending::Cancelled)),
+            Err(Broken::TimeOver) => Err(Stop::Ends(Ending::OutOfLimits { limit: Limit::Time })),
+            Err(Broken::Model(error)) => Err(self.broken(&error)),
+        }
+    }
+
+    fn request(&mut self, allowance: &Allowance) -> Request {
+        let mut deadlines = self.ground.patience.model;
+        if let Some(end) = self.ground.budget.end() {
+            deadlines.total = deadlines.total.min(end.saturating_duration_since(Instant::now()));
+        }
+        let short = allowance.tokens.filter(|left| *left <= SHORT);
+        let mut request = Request::new(self.agent.model.model.id.clone())
+            .with_system(self.agent.system.as_str())
+            .with_choice(std::mem::replace(&mut self.choice, ToolChoice::Auto))
+            .with_deadlines(deadlines);
+        request.messages = self.history.messages();
+        request.tools = Arc::clone(&self.specs);
+        request.effort = self.agent.model.effort.map(|(effort, _)| effort.into());
+        request.max_output_tokens = short.and_then(|left| u32::try_from(left).ok());
+        request
+    }
+
+    fn broken(&self, error: &ModelError) -> Stop {
+        let failed = || {
+            let mut message = error.to_string();
+            let mut cause = std::error::Error::source(error);
+            while let Some(error) = cause {
+                message.push_str(&format!(": {error}"));
+                cause = error.source();
+            }
+            Ending::Failed { why: Failure::Model { message, hint: error.hint() } }
+        };
+        let limit = |limit| Stop::Ends(Ending::OutOfLimits { limit });
+        match &error.problem {
+            Problem::Cancelled => Stop::Ends(Ending::Cancelled),
+            Problem::Timeout { .. } if self.is_late() => limit(Limit::Time),
+            Problem::Timeout { deadline: Deadline::FirstToken, .. } => limit(Limit::FirstToken),
+            Problem::Timeout { deadline: Deadline::Idle, .. } => limit(Limit::Idle),
+            Problem::Timeout { deadline: Deadline::Total, .. } => limit(Limit::Answer),
+            Problem::Refused { .. } => Stop::Ends(Ending::Failed { why: Failure::ModelRefused }),
+            Problem::ContextTooLong { .. } => Stop::TooLong(failed()),
+            _ => Stop::Ends(failed()),
+        }
+    }
+}
