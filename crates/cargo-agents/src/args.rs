@@ -186,7 +186,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Later<PluginCommand>,
     },
-    /// See, check and unpack agents, wherever they come from
+    /// See, check, write and unpack agents, wherever they come from
     Agent {
         #[command(subcommand)]
         command: Later<AgentCommand>,

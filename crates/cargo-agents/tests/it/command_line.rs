@@ -62,7 +62,7 @@ fn the_help_of_an_empty_home_reads_like_this() {
     Usage: cargo agents [OPTIONS] [COMMAND]
 
     Commands for humans:
-      agent        See, check and unpack agents, wherever they come from
+      agent        See, check, write and unpack agents, wherever they come from
       audit        See everything that is active here: from whom, with which rights, and who has looked at it
       command      See the workflow commands of your coding agents
       completions  Print a completion script for a shell
@@ -72,6 +72,7 @@ fn the_help_of_an_empty_home_reads_like_this() {
       doctor       Find out what is wrong on this machine, and what to do about it
       host         See which coding agents are known, and where their files are
       init         Choose the coding agents that you use
+      model        See which models there are, test them, and find out which one an agent runs on
       plugin       See, check and fetch plugins
       search       Find plugins in your registries, in the crates of this workspace and on crates.io
       self-update  Install the newest version of this program

@@ -11,7 +11,7 @@ pub(crate) struct World {
 }
 
 /// What may be set where the tests run and would change what the program does.
-const OF_WHOEVER_TESTS: [&str; 13] = [
+const OF_WHOEVER_TESTS: [&str; 14] = [
     "CARGO_AGENTS_CARGO",
     "CARGO_NET_OFFLINE",
     "CARGO_TARGET_DIR",
@@ -20,6 +20,8 @@ const OF_WHOEVER_TESTS: [&str; 13] = [
     "CODEX_HOME",
     "COPILOT_CLI",
     "COPILOT_HOME",
+    // Cargo's, with a directory for every build script.
+    "LD_LIBRARY_PATH",
     "NO_COLOR",
     "SYMPOSIUM_CARGO",
     "SYMPOSIUM_HOME",
