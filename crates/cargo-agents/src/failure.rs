@@ -3,7 +3,7 @@
 use std::{io, process::ExitCode};
 
 use agents_system::{
-    explain::{ErrorKind, Explain},
+    explain::{ErrorKind, Explain, with_causes},
     finding::Finding,
     process::interrupted,
 };
@@ -186,12 +186,7 @@ impl Failure {
 
 impl<E: Explain> From<E> for Failure {
     fn from(error: E) -> Self {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            message = format!("{message}: {cause}");
-            source = cause.source();
-        }
+        let message = with_causes(&error);
         Self {
             hint: error.hint(),
             details: error.details(),

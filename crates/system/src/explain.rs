@@ -68,3 +68,15 @@ pub trait Explain: std::error::Error {
         None
     }
 }
+
+/// An error with everything that led to it, in one line.
+#[must_use]
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        message = format!("{message}: {error}");
+        cause = error.source();
+    }
+    message
+}

@@ -17,6 +17,7 @@
 //! | [`broker`] | one queue of questions for a whole tree |
 //! | [`event`] | what happens, for whoever wants to show it |
 //! | [`outcome`] | what became of it |
+//! | [`runner`] | tasks, and what these start in turn |
 //!
 //! Nothing before [`turns`] waits, reads a clock or touches a disk: requests, definitions and settings go in, values come out.
 //!
@@ -48,7 +49,8 @@
 //! assert_eq!(start("review").unwrap_err().to_string(), "Unknown agent \"review\". Available: explore");
 //! ```
 //!
-//! With a [`Ground`] to stand on, [`run()`](turns::run) does the rest.
+//! A [`Runner`] does all of it: it checks, starts, and lets what was started start others. With a [`Ground`] of your own to stand on,
+//! [`run()`](turns::run) runs one task alone.
 
 pub mod broker;
 pub mod done_when;
@@ -62,6 +64,7 @@ pub mod outcome;
 pub mod preflight;
 pub mod refusal;
 pub mod request;
+pub mod runner;
 pub mod schema;
 pub mod submission;
 pub mod turns;
@@ -74,4 +77,5 @@ pub use outcome::{Ending, Failure, Outcome, Report};
 pub use preflight::{Caller, Settings, Situation, preflight};
 pub use refusal::{Refusal, Refused};
 pub use request::{Batch, TaskRequest};
+pub use runner::{Runner, Running, Surroundings};
 pub use turns::{Ground, Patience, run};

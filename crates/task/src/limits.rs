@@ -11,14 +11,14 @@
 //!
 //! Nothing here looks at a clock; time is what the caller says, from the start of the tree.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+mod budget;
 
-use agents_model::{Usage, cost::MicroDollars};
+use std::{fmt, time::Duration};
+
+use agents_model::cost::MicroDollars;
 use serde::{Deserialize, Serialize};
+
+pub use self::budget::Budget;
 
 /// How far one task may go; `None` is as far as its parent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -286,6 +286,43 @@ impl Tree {
         Ok(Account(self.nodes.len() - 1))
     }
 
+    /// Opens accounts for children that start together, all of them or none. What is left is divided evenly among them and the parent,
+    /// so that each can work and the parent can come to an end; nobody gets more than it wants.
+    ///
+    /// # Errors
+    /// There is not enough left of something for all of them.
+    pub fn reserve_all(
+        &mut self,
+        parent: Account,
+        wanted: &[Limits],
+        now: Duration,
+    ) -> Result<Vec<Account>, Limit> {
+        self.admissible(parent, now)?;
+        let left = self.left(parent);
+        let children = wanted.len() as u64;
+        if left.children.is_some_and(|it| it < children) {
+            return Err(Limit::Children);
+        }
+        let counted = [
+            (left.turns, Limit::Turns),
+            (left.tokens, Limit::Tokens),
+            (left.cost.map(|it| it.0), Limit::Cost),
+        ];
+        if let Some((_, limit)) = counted.iter().find(|it| it.0.is_some_and(|it| it < children)) {
+            return Err(*limit);
+        }
+        // One part stays with the parent, unless there is too little for that.
+        let part = |left: u64| (left / (children + 1)).max(1);
+        let share = Limits {
+            turns: left.turns.map(part),
+            tokens: left.tokens.map(part),
+            cost: left.cost.map(|it| MicroDollars(part(it.0))),
+            children: left.children.map(|it| (it - children) / (children + 1)),
+            time: None,
+        };
+        wanted.iter().map(|it| self.reserve(parent, &it.meet(share), now)).collect()
+    }
+
     fn admissible(&self, account: Account, now: Duration) -> Result<(), Limit> {
         let node = &self.nodes[account.0];
         if node.end.is_some_and(|end| now >= end) {
@@ -400,84 +437,6 @@ impl Node {
     fn left(&self, at: usize) -> Option<u64> {
         let taken = self.spent[at].saturating_add(self.reserved[at]);
         self.caps[at].map(|cap| cap.saturating_sub(taken))
-    }
-}
-
-/// A task's hold on its account. Gone, the account is closed.
-#[derive(Debug)]
-pub struct Budget {
-    tree: Arc<Mutex<Tree>>,
-    account: Account,
-    start: std::time::Instant,
-}
-
-impl Budget {
-    /// The budget of the first task of a new tree, from now on.
-    #[must_use]
-    pub fn new(limits: &Limits) -> Self {
-        let tree = Tree::new(limits);
-        let account = tree.root();
-        Self { tree: Arc::new(Mutex::new(tree)), account, start: std::time::Instant::now() }
-    }
-
-    fn with<T>(&self, change: impl FnOnce(&mut Tree, Account, Duration) -> T) -> T {
-        let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
-        change(&mut tree, self.account, self.start.elapsed())
-    }
-
-    /// That of a child: see [`Tree::reserve`].
-    ///
-    /// # Errors
-    /// What ran out.
-    pub fn reserve(&self, wanted: &Limits) -> Result<Self, Limit> {
-        let account = self.with(|tree, account, now| tree.reserve(account, wanted, now))?;
-        Ok(Self { tree: Arc::clone(&self.tree), account, start: self.start })
-    }
-
-    /// See [`Tree::left`].
-    #[must_use]
-    pub fn left(&self) -> Limits {
-        self.with(|tree, account, _| tree.left(account))
-    }
-
-    /// See [`Tree::admit`].
-    ///
-    /// # Errors
-    /// What ran out.
-    pub fn admit(&self) -> Result<Allowance, Limit> {
-        self.with(Tree::admit)
-    }
-
-    /// See [`Tree::charge`]. Thoughts are part of the answer.
-    pub fn charge(&self, usage: &Usage, cost: MicroDollars) {
-        let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
-        let tokens = parts.into_iter().fold(0, u64::saturating_add);
-        self.with(|tree, account, _| tree.charge(account, tokens, cost));
-    }
-
-    /// See [`Tree::notices`].
-    #[must_use]
-    pub fn notices(&self) -> Vec<Notice> {
-        self.with(Tree::notices)
-    }
-
-    /// See [`Tree::spent`].
-    #[must_use]
-    pub fn spent(&self) -> Spent {
-        self.with(|tree, account, _| tree.spent(account))
-    }
-
-    /// When the task must have ended.
-    #[must_use]
-    pub fn end(&self) -> Option<std::time::Instant> {
-        let end = self.with(|tree, account, _| tree.end(account))?;
-        self.start.checked_add(end)
-    }
-}
-
-impl Drop for Budget {
-    fn drop(&mut self) {
-        self.with(|tree, account, _| tree.close(account));
     }
 }
 

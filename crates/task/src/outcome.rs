@@ -86,6 +86,19 @@ pub enum Failure {
         /// What does not.
         unmet: Vec<Unmet>,
     },
+    /// A hook wanted it to end.
+    Stopped {
+        /// Its reason.
+        reason: String,
+    },
+    /// It could not even begin: its place, its tools or its model could not be had.
+    NotStarted {
+        /// Why.
+        message: String,
+        /// What to do.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
+    },
     /// The result rests on things that never happened.
     FalseEvidence {
         /// Which.
@@ -182,6 +195,8 @@ impl Ending {
                 Failure::Model { message, .. } => format!("failed: {message}"),
                 Failure::ModelRefused => "failed: the model would not answer".to_owned(),
                 Failure::GaveUp { reason } => format!("failed: {reason}"),
+                Failure::Stopped { reason } => format!("failed: a hook ended it: {reason}"),
+                Failure::NotStarted { message, .. } => format!("failed: {message}"),
                 Failure::NoResult => "failed: it handed in no result".to_owned(),
                 Failure::InvalidResult { issues } => {
                     format!("failed: its result is wrong in {} places", issues.len())

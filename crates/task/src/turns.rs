@@ -27,7 +27,7 @@ use agents_model::{
     message::ToolStatus,
 };
 use agents_tool::{
-    CallContext, Catalogue, Executor as _, Guarded, Presented,
+    CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented,
     artifacts::{ArtifactId, Artifacts},
     bounds::Bounds,
     executor::Approver,
@@ -62,8 +62,8 @@ pub const MAX_UNDONE: u32 = 8;
 /// How much of the model's memory the conversation may fill, in percent: the answer needs room, too.
 const FILL: u64 = 75;
 
-/// The tools as an agent has them: judged, confined, bounded.
-pub type Tools = Presented<Guarded<Catalogue>>;
+/// The tools as an agent has them: judged, confined, bounded, with what plugins have to say about each call.
+pub type Tools = Presented<Hooked<Guarded<Catalogue>>>;
 
 /// How long things are waited for.
 #[derive(Debug, Clone, Copy)]
@@ -106,7 +106,7 @@ pub struct Ground {
     /// How many tokens its model can keep in mind.
     pub window: Option<u64>,
     /// How far it may go.
-    pub budget: Budget,
+    pub budget: Arc<Budget>,
     /// How long things are waited for.
     pub patience: Patience,
     /// Where its questions go.
@@ -117,19 +117,37 @@ pub struct Ground {
     pub cancel: CancellationToken,
 }
 
-/// The tools of an agent: the catalogue behind its standing, with its questions going to `approver`. All agents of a tree share the
-/// mask and `start`.
+/// What stands around the tools of all agents of a tree.
+#[derive(Clone)]
+pub struct Around {
+    /// What nobody may see.
+    pub mask: Arc<Mask>,
+    /// How much of a result a model is shown.
+    pub bounds: Bounds,
+    /// When the tree began: the clock of its grants.
+    pub start: Instant,
+}
+
+impl Default for Around {
+    /// For a tree that begins now.
+    fn default() -> Self {
+        Self { mask: Arc::default(), bounds: Bounds::default(), start: Instant::now() }
+    }
+}
+
+/// The tools of an agent: the catalogue behind its standing, with its questions going to `approver`.
 #[must_use]
 pub fn tools_of(
     agent: &EffectiveAgent,
     catalogue: Catalogue,
+    hooks: Arc<dyn Hooks>,
     approver: Arc<dyn Approver>,
-    mask: Arc<Mask>,
-    bounds: Bounds,
-    start: Instant,
+    around: &Around,
 ) -> Arc<Tools> {
-    let guarded = Guarded::new(catalogue, agent.standing.clone(), approver, start);
-    Arc::new(Presented::new(guarded, mask, bounds))
+    let asked = Arc::clone(&approver);
+    let guarded = Guarded::new(catalogue, agent.standing.clone(), approver, around.start);
+    let hooked = Hooked::new(guarded, hooks, asked, Arc::clone(&around.mask));
+    Arc::new(Presented::new(hooked, Arc::clone(&around.mask), around.bounds.clone()))
 }
 
 /// Runs an agent until it ends.
@@ -359,8 +377,12 @@ impl Task {
     async fn work(&mut self, calls: Vec<ToolCall>) -> Option<Ending> {
         let (handed_in, others): (Vec<ToolCall>, Vec<ToolCall>) =
             calls.iter().cloned().partition(|it| it.name == YIELD);
-        let mut done = self.call_all(&others).await.into_iter();
-        let mut ending = None;
+        let done = self.call_all(&others).await;
+        let mut ending = done.iter().find_map(|it| it.stop.clone()).map(|reason| {
+            let why = Failure::Stopped { reason };
+            Ending::Failed { why }
+        });
+        let mut done = done.into_iter();
         if self.ground.cancel.is_cancelled() {
             ending = Some(Ending::Cancelled);
         }
@@ -382,7 +404,7 @@ impl Task {
             let (content, state) = if call.name == YIELD {
                 (back.next().unwrap_or_default(), ToolState::Failed)
             } else {
-                done.next().unwrap_or((String::new(), ToolState::Failed))
+                done.next().map_or((String::new(), ToolState::Failed), |it| (it.content, it.state))
             };
             let status = match state {
                 ToolState::Done => ToolStatus::Done,

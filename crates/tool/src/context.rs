@@ -21,6 +21,8 @@ pub struct CallContext {
     pub area: Area,
     /// Variables that programs get besides the few that all get: the secrets that were granted. Asked for anew before every call.
     pub secrets: Vec<(String, SecretString)>,
+    /// Other variables that programs get: nothing that nobody may see.
+    pub variables: Vec<(String, String)>,
     /// When it must have ended.
     pub deadline: Instant,
     /// Whether somebody wants it to end.
@@ -48,6 +50,7 @@ impl CallContext {
         Self {
             area,
             secrets: Vec::new(),
+            variables: Vec::new(),
             deadline: Instant::now() + time,
             cancelled: CancellationToken::new(),
             artifacts,

@@ -47,6 +47,7 @@ impl Child {
         let order = Surroundings {
             area: &ground.area,
             secrets: env,
+            variables: &[],
             confinement: &ground.confinement,
             roots: Roots::ReadOnly,
             room: &room.path,

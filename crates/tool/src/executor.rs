@@ -14,7 +14,7 @@ use std::{
     time::Instant,
 };
 
-use agents_system::explain::Explain as _;
+use agents_system::explain::{Explain as _, with_causes};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -235,12 +235,7 @@ impl<E: Executor> Presented<E> {
 
 /// An error with its causes and what to do.
 pub(crate) fn told(error: &ToolError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
+    let mut text = with_causes(error);
     if let Some(hint) = error.hint() {
         text.push_str(&format!("\nhint: {hint}"));
     }

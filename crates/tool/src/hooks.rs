@@ -51,6 +51,25 @@ pub trait Hooks: Send + Sync {
     ) -> BoxFuture<'a, After>;
 }
 
+/// Nobody wants to know.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoHooks;
+
+impl Hooks for NoHooks {
+    fn before<'a>(&'a self, _: &'a Request, _: &'a CallContext) -> BoxFuture<'a, Before> {
+        Box::pin(std::future::ready(Before::default()))
+    }
+
+    fn after<'a>(
+        &'a self,
+        _: &'a Request,
+        _: Outcome<'a>,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, After> {
+        Box::pin(std::future::ready(After::default()))
+    }
+}
+
 /// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome<'a> {

@@ -87,6 +87,8 @@ pub(crate) enum Roots {
 pub(crate) struct Surroundings<'a> {
     pub(crate) area: &'a Area,
     pub(crate) secrets: &'a [(String, SecretString)],
+    /// Besides the few that all get.
+    pub(crate) variables: &'a [(String, String)],
     pub(crate) confinement: &'a Confinement,
     pub(crate) roots: Roots,
     /// A directory of its own.
@@ -114,6 +116,7 @@ impl Surroundings<'_> {
             HANDED_ON.iter().filter_map(|name| Some(((*name).to_owned(), env::handed_on(name)?)));
         let mut all: Vec<(String, String)> = handed.collect();
         all.extend(FIXED.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        all.extend(self.variables.iter().cloned());
         all.push(("TMPDIR".to_owned(), self.room.to_string()));
         let secrets = self.secrets.iter();
         all.extend(secrets.map(|(name, value)| (name.clone(), value.expose_secret().to_owned())));

@@ -1,5 +1,7 @@
 use proptest::prelude::*;
 
+use agents_model::Usage;
+
 use super::*;
 
 const NOW: Duration = Duration::ZERO;

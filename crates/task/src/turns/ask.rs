@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use agents_model::{Event, ModelError, Problem, Request, ToolChoice, Turn, error::Deadline};
-use agents_system::explain::Explain as _;
+use agents_system::explain::{Explain as _, with_causes};
 use futures_util::TryStreamExt as _;
 
 use super::Task;
@@ -103,12 +103,7 @@ impl Task {
 
     fn broken(&self, error: &ModelError) -> Stop {
         let failed = || {
-            let mut message = error.to_string();
-            let mut cause = std::error::Error::source(error);
-            while let Some(error) = cause {
-                message.push_str(&format!(": {error}"));
-                cause = error.source();
-            }
+            let message = with_causes(error);
             Ending::Failed { why: Failure::Model { message, hint: error.hint() } }
         };
         let limit = |limit| Stop::Ends(Ending::OutOfLimits { limit });

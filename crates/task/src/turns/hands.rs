@@ -8,11 +8,25 @@ use futures_util::{FutureExt as _, future::join_all};
 use serde_json::Value;
 
 use super::{Task, Tools};
-use crate::event::{ToolState, What};
+use crate::{
+    effective::TASK,
+    event::{ToolState, What},
+};
+
+/// Longer than any task: its own end comes first.
+const LONG: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// What became of a call.
+pub(super) struct Called {
+    pub(super) content: String,
+    pub(super) state: ToolState,
+    /// Why the agent must end now, if a hook wants it to.
+    pub(super) stop: Option<String>,
+}
 
 impl Task {
     /// Makes calls, those that do not get in each other's way at the same time. Results are in the order of the calls.
-    pub(super) async fn call_all(&mut self, calls: &[ToolCall]) -> Vec<(String, ToolState)> {
+    pub(super) async fn call_all(&mut self, calls: &[ToolCall]) -> Vec<Called> {
         let context = self.context(self.ground.patience.tool);
         let intents: Vec<Option<Intent>> = calls
             .iter()
@@ -21,34 +35,40 @@ impl Task {
         // What is not understood is refused before it does anything.
         let effects: Vec<Effects> =
             intents.iter().map(|it| it.as_ref().map_or(Effects::NONE, |it| it.effects)).collect();
-        let mut done: Vec<(String, ToolState)> = Vec::with_capacity(calls.len());
+        let mut done: Vec<Called> = Vec::with_capacity(calls.len());
         for wave in waves(&effects) {
-            // Each wave has its own time.
-            let context = self.context(self.ground.patience.tool);
-            let (tools, grace) = (&self.ground.tools, self.ground.patience.grace);
+            let (tools, patience) = (&self.ground.tools, self.ground.patience);
             let emitter = &self.emitter;
             let running = calls[wave].iter().map(|call| {
-                let context = &context;
+                // Each wave has its own time. Other agents have limits of their own, and time of their own to end.
+                let (time, grace) = match call.name.as_str() {
+                    TASK => (LONG, patience.grace * 3),
+                    _ => (patience.tool, patience.grace),
+                };
+                let context = self.context(time);
                 async move {
                     emitter.emit(What::ToolStarted {
                         call: call.id.clone(),
                         tool: call.name.clone(),
                         input: shown(&call.input),
                     });
-                    let (content, state) = one(tools, call, context, grace).await;
-                    let (call, tool) = (call.id.clone(), call.name.clone());
-                    emitter.emit(What::ToolEnded { call, tool, state });
-                    (content, state)
+                    let called = one(tools, call, &context, grace).await;
+                    emitter.emit(What::ToolEnded {
+                        call: call.id.clone(),
+                        tool: call.name.clone(),
+                        state: called.state,
+                    });
+                    called
                 }
             });
             done.extend(join_all(running).await);
         }
-        for ((call, intent), (content, state)) in calls.iter().zip(&intents).zip(&mut done) {
+        for ((call, intent), called) in calls.iter().zip(&intents).zip(&mut done) {
             let subject = intent.as_ref().map(|it| &it.subject);
-            let failed = *state == ToolState::Failed;
-            let mark = self.record.add(&call.id, subject, content, failed, &context.area);
+            let failed = called.state == ToolState::Failed;
+            let mark = self.record.add(&call.id, subject, &called.content, failed, &context.area);
             if self.marked {
-                content.push_str(&format!("\n{mark}"));
+                called.content.push_str(&format!("\n{mark}"));
             }
         }
         done
@@ -70,13 +90,9 @@ fn shown(input: &ToolInput) -> Value {
 }
 
 /// One call. It ends when its tool does, or a little after the tool was told to.
-async fn one(
-    tools: &Tools,
-    call: &ToolCall,
-    context: &CallContext,
-    grace: Duration,
-) -> (String, ToolState) {
-    let failed = |what: &str| (what.to_owned(), ToolState::Failed);
+async fn one(tools: &Tools, call: &ToolCall, context: &CallContext, grace: Duration) -> Called {
+    let failed =
+        |what: &str| Called { content: what.to_owned(), state: ToolState::Failed, stop: None };
     let Some(request) = request(call) else {
         return failed("the input of the call is not JSON: write it again");
     };
@@ -91,8 +107,11 @@ async fn one(
     tokio::select! {
         biased;
         result = working => match result {
-            Ok(result) if result.is_error => (result.content, ToolState::Failed),
-            Ok(result) => (result.content, ToolState::Done),
+            Ok(result) => Called {
+                content: result.content,
+                state: if result.is_error { ToolState::Failed } else { ToolState::Done },
+                stop: result.stop,
+            },
             Err(_) => failed("the tool broke down: this is a bug in it"),
         },
         () = deaf => failed("the tool did not end when it was told to, and is not waited for any longer"),

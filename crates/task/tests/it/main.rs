@@ -7,11 +7,12 @@ mod endings;
 mod over_http;
 mod results;
 mod scale;
+mod tree;
 mod watchdogs;
 
 use std::{
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use agents_agent::{AgentDefinition, AgentName, definition::PermissionMode};
@@ -27,14 +28,13 @@ use agents_task::{
     Situation, TaskId, TaskRequest,
     event::{Event, What},
     preflight, run,
-    turns::tools_of,
+    turns::{Around, tools_of},
 };
 use agents_testkit::scratch::Scratch;
 use agents_tool::{
     Area, Bypass, CallContext, Catalogue, Confinement, Moment, Rights, Standing, Tool,
     artifacts::ArtifactDir,
-    bounds::Bounds,
-    secrets::Mask,
+    hooks::NoHooks,
     tools::{self, Bash},
 };
 use serde_json::Value;
@@ -147,10 +147,9 @@ impl World {
         let tools = tools_of(
             &agent,
             self.catalogue.clone(),
+            Arc::new(NoHooks),
             seat.clone(),
-            Arc::new(Mask::default()),
-            Bounds::default(),
-            Instant::now(),
+            &Around::default(),
         );
         let log = Arc::clone(&self.events);
         let ground = Ground {
@@ -161,7 +160,7 @@ impl World {
             bash: Some(Bash::new(keeper())),
             price: self.price,
             window: self.window,
-            budget: Budget::new(&agent.limits),
+            budget: Arc::new(Budget::new(&agent.limits)),
             patience: self.patience,
             seat,
             sink: Arc::new(move |event: &Event| log.lock().unwrap().push(event.what.clone())),

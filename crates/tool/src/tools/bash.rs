@@ -68,6 +68,7 @@ fn run(keeper: &Keeper, input: &BashInput, context: &CallContext) -> Result<Outp
     let order = Surroundings {
         area: &context.area,
         secrets: &context.secrets,
+        variables: &context.variables,
         confinement: &context.confinement,
         roots: Roots::AsTheyAre,
         room,

@@ -122,6 +122,7 @@ impl PluginCommand {
         let order = Surroundings {
             area: &context.area,
             secrets: &context.secrets,
+            variables: &context.variables,
             confinement: &confinement,
             roots: Roots::AsTheyAre,
             room: &room.path,

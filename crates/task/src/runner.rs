@@ -1,0 +1,267 @@
+//! Tasks, and what these start in turn.
+//!
+//! A [`Runner`] holds what all tasks of a tree share: one clock, one mask, one queue of questions, one limit of how many run at the same
+//! time. [`Runner::start`] checks a batch ([`preflight`](fn@crate::preflight)), reserves what it may use, and lets each task live its
+//! life: a slot, a place, a model, tools, turns, an outcome. What an agent starts with the tool `task` goes the same way, with
+//! the agent as the caller; it never gets more than the agent has.
+//!
+//! Where agents, models and tools come from is the business of whoever embeds this: [`Surroundings`].
+
+mod life;
+mod spawner;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agents_agent::AgentDefinition;
+use agents_agent::definition::PermissionMode;
+use agents_model::{
+    Provider,
+    cost::Price,
+    select::{Available, ModelRef},
+};
+use agents_system::explain::{Explain, with_causes};
+use agents_tool::{
+    Area, Bypass, Catalogue, Confinement, Hooks, Moment, Rights, Standing, artifacts::Artifacts,
+    tools::Bash,
+};
+use tokio::{sync::Semaphore, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    broker::Broker,
+    effective::EffectiveAgent,
+    event::Sink,
+    id::{TaskId, TaskPath},
+    limits::{Budget, Limits},
+    outcome::Outcome,
+    preflight::{Caller, Settings, Situation, preflight},
+    refusal::{Refusal, Refused},
+    request::Batch,
+    turns::{Around, Patience},
+};
+
+/// How many tasks run at the same time, unless somebody says something else.
+pub const DEFAULT_CONCURRENCY: usize = 8;
+
+/// Where agents, models and tools come from. Methods may look at the disk; none may wait for a network.
+pub trait Surroundings: Send + Sync {
+    /// The agents that there are now, in order of precedence.
+    fn agents(&self) -> Vec<Arc<AgentDefinition>>;
+
+    /// The models that there are.
+    fn models(&self) -> Vec<Available>;
+
+    /// What answers as this model, for an agent that works here.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    fn open(&self, model: &ModelRef, area: &Area) -> Result<Opened, Unavailable>;
+
+    /// Where tasks work that have no place of their own.
+    ///
+    /// # Errors
+    /// There is no such place.
+    fn area(&self) -> Result<Area, Unavailable>;
+
+    /// The tools of an agent that works here.
+    ///
+    /// # Errors
+    /// They cannot be had.
+    fn equip(&self, definition: &AgentDefinition, area: &Area) -> Result<Equipment, Unavailable>;
+
+    /// Why no task can have a worktree of its own, if none can.
+    fn no_worktrees(&self) -> Option<String> {
+        Some("there is nobody here who makes worktrees".to_owned())
+    }
+}
+
+/// A model that can be asked.
+pub struct Opened {
+    /// What answers.
+    pub provider: Arc<dyn Provider>,
+    /// What it costs, if that is known.
+    pub price: Option<Price>,
+    /// How many tokens it can keep in mind, if that is known.
+    pub window: Option<u64>,
+}
+
+/// What an agent works with.
+pub struct Equipment {
+    /// Its tools, but for `task` and `yield`, which come with the runner.
+    pub catalogue: Catalogue,
+    /// What plugins have to say about its calls.
+    pub hooks: Arc<dyn Hooks>,
+    /// How programs that it starts are confined.
+    pub confinement: Confinement,
+    /// What runs the commands that must succeed at the end.
+    pub bash: Option<Bash>,
+}
+
+/// Something that a task needs and that is not there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Unavailable {
+    /// What, and why.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Unavailable {
+    /// Because of an error.
+    pub fn because(error: &impl Explain) -> Self {
+        Self { message: with_causes(error), hint: error.hint() }
+    }
+}
+
+/// What all tasks of a runner share.
+pub struct Common {
+    /// What the configuration says.
+    pub settings: Settings,
+    /// Their questions.
+    pub broker: Broker,
+    /// Who wants to know what happens.
+    pub sink: Arc<dyn Sink>,
+    /// Where what is too long is kept.
+    pub artifacts: Arc<dyn Artifacts>,
+    /// How long things are waited for.
+    pub patience: Patience,
+    /// How many run at the same time.
+    pub concurrency: usize,
+    /// Cancelled, all of them end.
+    pub cancel: CancellationToken,
+}
+
+/// Runs tasks, and what these start.
+#[derive(Clone)]
+pub struct Runner(Arc<Shared>);
+
+struct Shared {
+    surroundings: Arc<dyn Surroundings>,
+    common: Common,
+    around: Around,
+    slots: Arc<Semaphore>,
+    taken: Mutex<Vec<TaskPath>>,
+}
+
+/// A task that was started.
+#[derive(Debug)]
+pub struct Running {
+    /// What it is called.
+    pub id: TaskId,
+    /// Where it stands.
+    pub path: TaskPath,
+    /// Ends it, and everything that it started.
+    pub cancel: CancellationToken,
+    outcome: JoinHandle<Outcome>,
+}
+
+impl Running {
+    /// Waits for it to end.
+    pub async fn outcome(self) -> Outcome {
+        match self.outcome.await {
+            Ok(outcome) => outcome,
+            // Its last event has told the same: `Emitter` sees to it.
+            Err(error) => life::broke_down(self.id, self.path, error.is_panic()),
+        }
+    }
+}
+
+impl Runner {
+    /// One that starts now.
+    #[must_use]
+    pub fn new(surroundings: Arc<dyn Surroundings>, common: Common) -> Self {
+        let slots = Arc::new(Semaphore::new(common.concurrency.max(1)));
+        let around = Around::default();
+        Self(Arc::new(Shared { surroundings, common, around, slots, taken: Mutex::default() }))
+    }
+
+    /// What nobody may see: for whoever shows something of these tasks.
+    #[must_use]
+    pub fn around(&self) -> &Around {
+        &self.0.around
+    }
+
+    /// The user as a caller, who may do everything that the mode lets them do.
+    #[must_use]
+    pub fn user(&self, mode: PermissionMode) -> Caller {
+        let bypass: Bypass = self.0.common.settings.bypass;
+        Caller::user(Standing::root(Rights::all(), mode, bypass))
+    }
+
+    /// The same checks as [`start`](Self::start), and nothing else.
+    ///
+    /// # Errors
+    /// Everything that stands in its way.
+    pub fn check(&self, batch: &Batch, caller: &Caller) -> Result<Vec<EffectiveAgent>, Refused> {
+        let taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        self.preflight(batch, caller, Limits::default(), &taken)
+    }
+
+    /// Starts what the user, or whoever has no budget of its own, wants to be done. Each task has a budget of its own.
+    ///
+    /// # Errors
+    /// Everything that stands in its way; then nothing was started.
+    pub fn start(&self, batch: &Batch, caller: &Caller) -> Result<Vec<Running>, Refused> {
+        self.launch(batch, caller, None, &self.0.common.cancel)
+    }
+
+    fn preflight(
+        &self,
+        batch: &Batch,
+        caller: &Caller,
+        left: Limits,
+        taken: &[TaskPath],
+    ) -> Result<Vec<EffectiveAgent>, Refused> {
+        let Shared { surroundings, common, around, .. } = &*self.0;
+        let agents = surroundings.agents();
+        let agents: Vec<&AgentDefinition> = agents.iter().map(AsRef::as_ref).collect();
+        let models = surroundings.models();
+        let situation = Situation {
+            agents: &agents,
+            models: &models,
+            no_worktrees: surroundings.no_worktrees(),
+            left,
+            // Whoever has no slot waits for one.
+            slots: None,
+            running: 0,
+            taken,
+            now: Moment(around.start.elapsed()),
+        };
+        preflight(batch, caller, &common.settings, &situation)
+    }
+
+    fn launch(
+        &self,
+        batch: &Batch,
+        caller: &Caller,
+        parent: Option<&Budget>,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<Running>, Refused> {
+        // Held to the end, so that no two batches get the same names.
+        let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = parent.map(Budget::left).unwrap_or_default();
+        let agents = self.preflight(batch, caller, left, &taken)?;
+        let wanted: Vec<Limits> = agents.iter().map(|it| it.limits).collect();
+        let budgets = match parent {
+            None => wanted.iter().map(Budget::new).collect(),
+            Some(parent) => parent.reserve_all(&wanted).map_err(|limit| Refused {
+                items: vec![(None, Refusal::Budget(limit))],
+                of: batch.tasks.len(),
+            })?,
+        };
+        let started = agents.into_iter().zip(budgets).map(|(agent, budget)| {
+            taken.push(agent.path.clone());
+            let (id, path, cancel) = (TaskId::new(), agent.path.clone(), cancel.child_token());
+            let task = life::Task {
+                runner: self.clone(),
+                id,
+                agent,
+                budget: Arc::new(budget),
+                cancel: cancel.clone(),
+            };
+            Running { id, path, cancel, outcome: tokio::spawn(task.live()) }
+        });
+        Ok(started.collect())
+    }
+}

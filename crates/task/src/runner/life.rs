@@ -1,0 +1,143 @@
+//! One task from its slot to its outcome.
+
+use std::sync::Arc;
+
+use agents_agent::definition::Spawns;
+use agents_tool::{CallContext, tools};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Runner, Unavailable,
+    spawner::{Holder, Spawner},
+};
+use crate::{
+    effective::EffectiveAgent,
+    event::Emitter,
+    id::{TaskId, TaskPath},
+    limits::Budget,
+    outcome::{Ending, Failure, Outcome, Report},
+    turns::{Ground, run, tools_of},
+};
+
+/// A task that is about to live.
+pub(super) struct Task {
+    pub(super) runner: Runner,
+    pub(super) id: TaskId,
+    pub(super) agent: EffectiveAgent,
+    pub(super) budget: Arc<Budget>,
+    pub(super) cancel: CancellationToken,
+}
+
+impl Task {
+    /// Everything, from waiting for a slot to the outcome.
+    pub(super) async fn live(self) -> Outcome {
+        let slot = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => return self.never(Ending::Cancelled),
+            slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot,
+        };
+        let Ok(slot) = slot else { return self.never(Ending::Cancelled) };
+        match self.ground(slot).await {
+            // The slot is given back when the task has ended.
+            Ok((ground, _slot)) => run(self.agent, ground).await,
+            Err(Unavailable { message, hint }) => {
+                self.never(Ending::Failed { why: Failure::NotStarted { message, hint } })
+            }
+        }
+    }
+
+    /// What it stands on.
+    async fn ground(
+        &self,
+        slot: OwnedSemaphorePermit,
+    ) -> Result<(Ground, Arc<Holder>), Unavailable> {
+        let shared = &self.runner.0;
+        let (surroundings, agent) = (Arc::clone(&shared.surroundings), self.agent.clone());
+        let looking = move || {
+            let area = surroundings.area()?;
+            let definitions = surroundings.agents();
+            let definition =
+                definitions.iter().find(|it| it.name == agent.name).ok_or_else(|| Unavailable {
+                    message: format!("the definition of `{}` is gone", agent.name),
+                    hint: None,
+                })?;
+            let opened = surroundings.open(&agent.model.model, &area)?;
+            let equipment = surroundings.equip(definition, &area)?;
+            Ok((area, opened, equipment))
+        };
+        let looked = tokio::task::spawn_blocking(looking).await;
+        let broken = || Unavailable { message: "its tools broke down".to_owned(), hint: None };
+        let (area, opened, mut equipment) = looked.map_err(|_| broken())??;
+        let seat = shared.common.broker.seat(self.agent.path.clone());
+        let holder = Arc::new(Holder::new(slot, Arc::clone(&shared.slots)));
+        let spawner = (self.agent.spawns != Spawns::None).then(|| {
+            Arc::new(Spawner {
+                runner: self.runner.clone(),
+                agent: self.agent.clone(),
+                budget: Arc::clone(&self.budget),
+                holder: Arc::clone(&holder),
+                tools: std::sync::OnceLock::new(),
+            })
+        });
+        if let Some(spawner) = &spawner {
+            let tool = tools::Task::new(Arc::clone(spawner) as Arc<dyn tools::Spawner>);
+            let two = |error: agents_tool::catalogue::TwoTools| Unavailable {
+                message: error.to_string(),
+                hint: None,
+            };
+            equipment.catalogue.add(tool).map_err(two)?;
+        }
+        let tools = tools_of(
+            &self.agent,
+            equipment.catalogue,
+            equipment.hooks,
+            seat.clone(),
+            &shared.around,
+        );
+        if let Some(spawner) = &spawner {
+            let _ = spawner.tools.set(Arc::downgrade(&tools));
+        }
+        let artifacts = Arc::clone(&shared.common.artifacts);
+        let mut context = CallContext::new(area, artifacts, shared.common.patience.tool);
+        context.confinement = equipment.confinement;
+        let ground = Ground {
+            id: self.id,
+            provider: opened.provider,
+            tools,
+            context,
+            bash: equipment.bash,
+            price: opened.price,
+            window: opened.window,
+            budget: Arc::clone(&self.budget),
+            patience: shared.common.patience,
+            seat,
+            sink: Arc::clone(&shared.common.sink),
+            cancel: self.cancel.clone(),
+        };
+        Ok((ground, holder))
+    }
+
+    /// It ends before its first turn.
+    fn never(&self, ending: Ending) -> Outcome {
+        let (id, path) = (self.id, self.agent.path.clone());
+        let sink = Arc::clone(&self.runner.0.common.sink);
+        let mut emitter = Emitter::new(id, path.clone(), sink);
+        let model = self.agent.model.model.to_string();
+        emitter.start(self.agent.name.as_str(), &model, self.agent.chosen.clone());
+        let outcome = Outcome { id, path, ending, report: Report::default() };
+        emitter.end(&outcome);
+        outcome
+    }
+}
+
+/// What is left to say of a task that panicked, or whose runtime went away.
+pub(super) fn broke_down(id: TaskId, path: TaskPath, panicked: bool) -> Outcome {
+    let ending = if panicked {
+        let message = "the task broke down: this is a bug".to_owned();
+        Ending::Failed { why: Failure::NotStarted { message, hint: None } }
+    } else {
+        Ending::Cancelled
+    };
+    Outcome { id, path, ending, report: Report::default() }
+}
