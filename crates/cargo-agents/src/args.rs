@@ -3,6 +3,7 @@
 mod agent;
 mod later;
 mod model;
+mod task;
 
 use std::ffi::OsString;
 
@@ -13,6 +14,7 @@ use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 pub(crate) use later::Later;
 pub(crate) use model::ModelCommand;
+pub(crate) use task::{BatchArgs, Manner, RunArgs, TaskCommand};
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
 #[derive(Debug, Parser)]
@@ -35,31 +37,45 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Flags {
     /// Print one JSON document instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 901)]
     pub(crate) json: bool,
     /// Print results and errors only
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, display_order = 902, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Also print what is merely worth knowing
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 903)]
     pub(crate) verbose: bool,
     /// Never use the network
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 904)]
     pub(crate) offline: bool,
     /// Fail where `agents.lock` would change
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 905)]
     pub(crate) locked: bool,
     /// The same, and never use the network
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 906)]
     pub(crate) frozen: bool,
     /// How fresh git registries and installed tools must be
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "LEVEL")]
+    #[arg(
+        long,
+        global = true,
+        display_order = 907,
+        value_enum,
+        default_value_t,
+        value_name = "LEVEL"
+    )]
     pub(crate) update: UpdateLevel,
     /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(
+        long,
+        global = true,
+        display_order = 908,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN"
+    )]
     pub(crate) color: ColorWhen,
     /// Print help
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 909)]
     pub(crate) help: bool,
 }
 
@@ -195,6 +211,11 @@ pub(crate) enum Command {
     Model {
         #[command(subcommand)]
         command: Later<ModelCommand>,
+    },
+    /// Run a sub-agent, or many of them
+    Task {
+        #[command(subcommand)]
+        command: Later<TaskCommand>,
     },
     /// See the workflow commands of your coding agents
     #[command(name = "command")]

@@ -25,6 +25,7 @@ pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod sync;
 pub(crate) mod sync_hosts;
+pub(crate) mod task;
 pub(crate) mod tour;
 pub(crate) mod update;
 pub(crate) mod use_plugin;

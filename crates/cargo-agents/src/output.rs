@@ -48,6 +48,14 @@ impl Output {
         self.json
     }
 
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
     /// Somebody to ask. Nobody if the answer would be lost on a machine: with `--json` or `--quiet`, in a pipe, in CI.
     pub(crate) fn asker(&self) -> Option<Asker> {
         if self.json || self.quiet {
@@ -75,6 +83,16 @@ impl Output {
         serde_json::to_writer_pretty(&mut *stdout, document)
             .map_err(|error| Failure::printing(&error.into()))?;
         writeln!(stdout).map_err(|error| Failure::printing(&error))
+    }
+
+    /// One line of JSON, at once: for what is told while it happens.
+    pub(crate) fn json_line(&self, line: &impl Serialize) -> Result<(), Failure> {
+        let mut text =
+            serde_json::to_vec(line).map_err(|error| Failure::printing(&error.into()))?;
+        text.push(b'\n');
+        let mut stdout = self.stdout.borrow_mut();
+        let written = stdout.write_all(&text).and_then(|()| stdout.flush());
+        written.map_err(|error| Failure::printing(&error))
     }
 
     /// Brings everything out.

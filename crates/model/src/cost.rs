@@ -17,6 +17,21 @@ impl MicroDollars {
     /// One dollar.
     pub const DOLLAR: Self = Self(1_000_000);
 
+    /// Reads dollars: `0.50`, `$2`. At most six digits after the point count; `None` for what is no amount.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let text = text.strip_prefix('$').unwrap_or(text);
+        let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+        let digits = |text: &str| text.bytes().all(|it| it.is_ascii_digit());
+        if (whole.is_empty() && rest.is_empty()) || !digits(whole) || !digits(rest) {
+            return None;
+        }
+        let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+        let rest: u64 = format!("{rest:0<6.6}").parse().ok()?;
+        whole.checked_mul(1_000_000)?.checked_add(rest).map(Self)
+    }
+
     /// The sum, or as much as fits.
     #[must_use]
     pub fn saturating_add(self, other: Self) -> Self {

@@ -36,7 +36,7 @@ pub const USER_PLUGINS: &str = "user-plugins";
 const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs", "telemetry"];
 
 /// Tables that another room reads.
-const OF_OTHERS: &[&str] = &["models", "providers"];
+const OF_OTHERS: &[&str] = &["models", "providers", "tasks"];
 
 /// The user's configuration, as far as plugins go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

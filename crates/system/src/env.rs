@@ -54,6 +54,10 @@ variables! {
     PATH = "PATH";
     /// Set by Copilot CLI for the programs that it starts; so we know when it runs hooks that are written for Claude Code.
     COPILOT_CLI = "COPILOT_CLI";
+    /// An agent that must not be started from here, by its name; set it where an agent would only start itself again.
+    AGENTS_BLOCKED_AGENT = "CARGO_AGENTS_BLOCKED_AGENT";
+    /// Read like `CARGO_AGENTS_BLOCKED_AGENT` when that is not set.
+    PI_BLOCKED_AGENT = "PI_BLOCKED_AGENT";
     /// A file to which every call of a hook is appended as one line of JSON, for `cargo agents hook replay`.
     AGENTS_HOOK_TRACE = "CARGO_AGENTS_HOOK_TRACE";
     /// Read like `CARGO_AGENTS_HOOK_TRACE` when that is not set.

@@ -61,4 +61,5 @@ pub mod nearest;
 pub mod process;
 pub mod progress;
 pub mod sandbox;
+pub mod span;
 pub mod tame;

@@ -155,7 +155,7 @@ impl Broker {
 
     fn is_agreed(&self, question: &Question) -> bool {
         let state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.agreed.contains(question)
+        state.agreed.iter().any(|it| it.is_like(question))
     }
 
     async fn ask(&self, path: &TaskPath, question: &Question) -> Answer {
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     fn question(tool: &str) -> Question {
-        Question { tool: tool.to_owned(), why: Why::Effect(Effect::Executes) }
+        Question { tool: tool.to_owned(), about: None, why: Why::Effect(Effect::Executes) }
     }
 
     fn block_on<T>(work: impl Future<Output = T>) -> T {
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn a_protected_file_is_granted_by_its_name() {
         let why = Why::Protected(".git/config".to_owned());
-        let granted = grant(&Question { tool: "write".to_owned(), why }).unwrap();
+        let granted = grant(&Question { tool: "write".to_owned(), about: None, why }).unwrap();
         assert_eq!(granted.kind, GrantKind::Tool("write(.git/config)".to_owned()));
     }
 }

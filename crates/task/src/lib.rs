@@ -7,6 +7,7 @@
 //! | [`mod@preflight`] | from a request to the agent that will run, or to the rule that stands in the way |
 //! | [`refusal`] | those rules |
 //! | [`effective`] | the agent that will run: the only one that exists from then on |
+//! | [`settings`] | what the configuration says about all tasks |
 //! | [`limits`] | how far a tree of tasks may go |
 //! | [`schema`] | what a result must look like |
 //! | [`history`] | the conversation, and how it is made shorter |
@@ -66,6 +67,7 @@ pub mod refusal;
 pub mod request;
 pub mod runner;
 pub mod schema;
+pub mod settings;
 pub mod submission;
 pub mod turns;
 
@@ -78,4 +80,5 @@ pub use preflight::{Caller, Settings, Situation, preflight};
 pub use refusal::{Refusal, Refused};
 pub use request::{Batch, TaskRequest};
 pub use runner::{Runner, Running, Surroundings};
+pub use settings::TaskSettings;
 pub use turns::{Ground, Patience, run};

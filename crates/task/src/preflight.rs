@@ -285,7 +285,7 @@ impl Check<'_> {
         definition: &AgentDefinition,
         planning: Planning,
     ) -> Result<Option<PermissionMode>, Refusal> {
-        let mode = request.mode.or(definition.permission_mode);
+        let mode = request.mode.or(definition.permission_mode).or(self.caller.usual_mode);
         let forbidden = self.settings.bypass == Bypass::Forbidden;
         let asked = [request.mode, definition.permission_mode];
         match asked.contains(&Some(PermissionMode::BypassPermissions)) && forbidden {
@@ -385,7 +385,7 @@ impl Check<'_> {
             definition: own,
             request: Rights::all().restrict(&request.tools),
             mode,
-            grants: &[],
+            grants: &request.grants,
         };
         self.caller.standing.child(&birth, self.situation.now)
     }

@@ -1,6 +1,7 @@
 //! What somebody wants to be done.
 
 use agents_agent::definition::{Effort, Isolation, PermissionMode};
+use agents_tool::Grant;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,6 +28,8 @@ pub struct TaskRequest {
     pub isolation: Option<Isolation>,
     /// What it may do without asking.
     pub mode: Option<PermissionMode>,
+    /// What it may do without asking, of what whoever asks may.
+    pub grants: Vec<Grant>,
     /// How far it may go.
     pub limits: Limits,
     /// What must hold before it is done, besides what its definition says.

@@ -21,7 +21,7 @@ use agents_model::{
 };
 use agents_system::explain::{Explain, with_causes};
 use agents_tool::{
-    Area, Bypass, Catalogue, Confinement, Hooks, Moment, Rights, Standing, artifacts::Artifacts,
+    Area, Catalogue, Confinement, Hooks, Moment, Rights, Standing, artifacts::Artifacts,
     tools::Bash,
 };
 use tokio::{sync::Semaphore, task::JoinHandle};
@@ -182,11 +182,11 @@ impl Runner {
         &self.0.around
     }
 
-    /// The user as a caller, who may do everything that the mode lets them do.
+    /// The user as a caller: the highest mode that any task gets, and the one of tasks that say none.
     #[must_use]
-    pub fn user(&self, mode: PermissionMode) -> Caller {
-        let bypass: Bypass = self.0.common.settings.bypass;
-        Caller::user(Standing::root(Rights::all(), mode, bypass))
+    pub fn user(&self, highest: PermissionMode, usual: PermissionMode) -> Caller {
+        let standing = Standing::root(Rights::all(), highest, self.0.common.settings.bypass);
+        Caller { usual_mode: Some(usual), ..Caller::user(standing) }
     }
 
     /// The same checks as [`start`](Self::start), and nothing else.

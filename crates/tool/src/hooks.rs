@@ -159,7 +159,7 @@ impl<E: Executor> Hooked<E> {
             }
             Decision::Ask => {
                 let why = Why::Hook(before.reason.unwrap_or_default());
-                let question = Question { tool: request.tool.clone(), why };
+                let question = Question { tool: request.tool.clone(), about: None, why };
                 // A hook asks about this one call: a grant would answer for others.
                 if context.bounded(self.approver.ask(&question)).await? == Answer::No {
                     return Err(ToolError::NotAgreed { question, answer: "nobody agreed to that" });

@@ -107,8 +107,18 @@ pub enum Rule {
 pub struct Question {
     /// The name of the tool.
     pub tool: String,
+    /// What the call is about, as it is: a command, files, a name.
+    pub about: Option<String>,
     /// The reason why it is asked.
     pub why: Why,
+}
+
+impl Question {
+    /// Whether both ask for the same thing, whatever each is about.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.tool == other.tool && self.why == other.why
+    }
 }
 
 /// Why something is asked for.
@@ -160,10 +170,21 @@ impl fmt::Display for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tool = &self.tool;
         match &self.why {
-            Why::Effect(Effect::Reads) => write!(f, "`{tool}` looks at something"),
-            Why::Effect(Effect::Writes) => write!(f, "`{tool}` changes files"),
-            Why::Effect(Effect::Executes) => write!(f, "`{tool}` runs programs"),
-            Why::Effect(Effect::Network) => write!(f, "`{tool}` uses the network"),
+            Why::Effect(effect) => {
+                let (does, what) = match effect {
+                    Effect::Reads => ("looks at", "something"),
+                    Effect::Writes => ("changes", "files"),
+                    Effect::Executes => ("runs", "programs"),
+                    Effect::Network => ("uses", "the network"),
+                };
+                match &self.about {
+                    Some(about) if *effect == Effect::Network => {
+                        write!(f, "`{tool}` uses the network: `{about}`")
+                    }
+                    Some(about) => write!(f, "`{tool}` {does} `{about}`"),
+                    None => write!(f, "`{tool}` {does} {what}"),
+                }
+            }
             Why::Hook(reason) if reason.is_empty() => write!(f, "a hook asks about `{tool}`"),
             Why::Hook(reason) => write!(f, "a hook asks about `{tool}`: {reason}"),
             Why::Protected(file) => {
@@ -203,7 +224,7 @@ pub fn judge(
             &[Effect::Reads, Effect::Writes, Effect::Executes, Effect::Network]
         }
     };
-    let all = [Effect::Network, Effect::Executes, Effect::Writes, Effect::Reads];
+    let all = [Effect::Executes, Effect::Network, Effect::Writes, Effect::Reads];
     let effect = all.into_iter().find(|it| call.effects.has(*it) && !freely.contains(it));
     let why = match (call.protected, effect) {
         (Some(file), _) => Why::Protected(file.to_owned()),
@@ -212,7 +233,10 @@ pub fn judge(
     };
     match mode {
         PermissionMode::Plan | PermissionMode::DontAsk => Verdict::Deny(Rule::DontAsk),
-        _ => Verdict::Ask(Question { tool: call.tool.to_owned(), why }),
+        _ => {
+            let about = call.subject.told();
+            Verdict::Ask(Question { tool: call.tool.to_owned(), about, why })
+        }
     }
 }
 

@@ -37,6 +37,21 @@ pub enum Subject {
     Text(String),
 }
 
+impl Subject {
+    /// For whoever has to agree: all of it.
+    #[must_use]
+    pub fn told(&self) -> Option<String> {
+        match self {
+            Self::Nothing | Self::Tree => None,
+            Self::Command(text) | Self::Text(text) => Some(text.clone()),
+            Self::Paths(paths) => {
+                let paths: Vec<&str> = paths.iter().map(|it| it.as_str()).collect();
+                (!paths.is_empty()).then(|| paths.join(", "))
+            }
+        }
+    }
+}
+
 /// What an agent may at most do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rights {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use agents_system::{
     finding::Finding,
     nearest::{nearest, quoted_list},
+    span,
 };
 use serde_json::Value;
 
@@ -134,7 +135,7 @@ impl Reader<'_, '_> {
             Value::Number(number) => number.as_f64().and_then(|it| {
                 Duration::try_from_secs_f64(it * unit.as_secs_f64()).ok().map(to_millis)
             }),
-            Value::String(text) => duration(text.trim(), unit),
+            Value::String(text) => span::parse(text.trim(), unit),
             _ => None,
         };
         if time.is_none() {
@@ -204,19 +205,4 @@ pub(crate) fn split_commas(text: &str) -> Vec<String> {
 
 fn to_millis(time: Duration) -> Duration {
     Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
-}
-
-/// `500ms`, `90s`, `10m`, `2h`, or a bare number of `unit`s.
-fn duration(text: &str, unit: Duration) -> Option<Duration> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let number: u64 = text[..digits].parse().ok()?;
-    let unit = match text[digits..].trim() {
-        "" => u64::try_from(unit.as_millis()).ok()?,
-        "ms" => 1,
-        "s" => 1000,
-        "m" | "min" => 60_000,
-        "h" => 3_600_000,
-        _ => return None,
-    };
-    number.checked_mul(unit).map(Duration::from_millis)
 }

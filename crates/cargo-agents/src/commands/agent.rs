@@ -68,6 +68,10 @@ pub(crate) fn run(
 /// All agents as seen from here.
 pub(super) struct Found {
     pub(super) agents: Agents,
+    /// How they were looked for, to do it again.
+    pub(super) search: Search,
+    /// The root of the workspace, in one.
+    pub(super) root: Option<Utf8PathBuf>,
     brought: AgentDirs,
     /// What there is to say before any agent is looked at.
     pub(super) findings: Vec<Finding>,
@@ -91,7 +95,8 @@ pub(super) fn found(settings: &Settings, named: &[Utf8PathBuf]) -> Result<Found,
         search.trusted = Trusted::new(&here.registries.config.agents.trust);
         search.copies = copies(settings)?;
         let agents = discover(&search)?;
-        Ok(Found { agents, brought, findings })
+        let root = workspace.map(|it| it.root.clone());
+        Ok(Found { agents, search, root, brought, findings })
     })
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use agents_model::settings::ModelSettings;
 use agents_plugin::config::{Config, Origin, Setting};
 use agents_system::edit::{Edit, Format, apply};
+use agents_task::TaskSettings;
 use camino::Utf8Path;
 use serde::Serialize;
 use serde_json::Value;
@@ -76,6 +77,7 @@ pub(crate) fn run(
             output.flush()?;
             output.findings(&Config::load(dirs)?.findings);
             output.findings(&ModelSettings::load(dirs)?.findings);
+            output.findings(&TaskSettings::load(dirs)?.findings);
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -86,6 +88,7 @@ fn all(settings: &Settings) -> Result<Vec<Setting>, Failure> {
     let dirs = &settings.dirs;
     let (tables, mut all): (Vec<_>, Vec<_>) =
         Config::settings(dirs)?.into_iter().partition(|setting| setting.value.is_object());
+    all.extend(TaskSettings::settings(dirs)?);
     all.extend(ModelSettings::settings(dirs)?);
     all.extend(tables);
     Ok(all)

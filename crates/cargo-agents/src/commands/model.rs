@@ -51,24 +51,24 @@ pub(crate) fn run(
 }
 
 /// Everything that is known about models here.
-struct Models {
-    hosts: Vec<Host>,
-    catalogue: Catalogue,
-    preferences: Preferences,
-    offers: Vec<Offer>,
-    findings: Vec<Finding>,
+pub(super) struct Models {
+    pub(super) hosts: Vec<Host>,
+    pub(super) catalogue: Catalogue,
+    pub(super) preferences: Preferences,
+    pub(super) offers: Vec<Offer>,
+    pub(super) findings: Vec<Finding>,
 }
 
 /// One provider with its models.
-struct Offer {
-    settings: ProviderSettings,
+pub(super) struct Offer {
+    pub(super) settings: ProviderSettings,
     key: KeyStanding,
     models: Vec<String>,
 }
 
 impl Models {
     /// Looks at settings, variables and installed hosts; asks servers for their models that only they know, unless offline.
-    fn here(settings: &Settings, only: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn here(settings: &Settings, only: Option<&str>) -> Result<Self, Failure> {
         let said = ModelSettings::load(&settings.dirs)?;
         let (hosts, mut findings) = wanted::all_hosts(settings)?;
         findings.extend(said.findings.iter().cloned());
@@ -144,7 +144,7 @@ impl Models {
         Ok(open::open(provider, &ground)?)
     }
 
-    fn available(&self) -> Vec<Available> {
+    pub(super) fn available(&self) -> Vec<Available> {
         let offers = self.offers.iter();
         offers.flat_map(|it| open::available(&it.settings, &it.models, &it.key)).collect()
     }

@@ -45,6 +45,7 @@ mod seed_promises;
 mod status;
 mod sync;
 mod tampered;
+mod tasks;
 mod tour;
 mod transitions;
 mod trust;

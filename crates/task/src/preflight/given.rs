@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use agents_agent::definition::{AgentDefinition, AgentName, OutputSchema, SchemaLanguage, Spawns};
+use agents_agent::definition::{
+    AgentDefinition, AgentName, OutputSchema, PermissionMode, SchemaLanguage, Spawns,
+};
 use agents_model::select::{Available, ModelRef, Preferences};
 use agents_tool::{Bypass, Moment, Standing};
 
@@ -59,6 +61,8 @@ pub struct Caller {
     pub spawns: Spawns,
     /// What it may do.
     pub standing: Standing,
+    /// The mode that is meant where neither request nor definition says one; its own if this does not, either.
+    pub usual_mode: Option<PermissionMode>,
     /// Whether it only plans.
     pub planning: Planning,
     /// What its own result must look like.
@@ -79,6 +83,7 @@ impl Caller {
             lineage: Vec::new(),
             spawns: Spawns::Any,
             standing,
+            usual_mode: None,
             planning: Planning::Act,
             schema: None,
             model: None,
@@ -99,6 +104,7 @@ impl Caller {
             lineage: agent.lineage.clone(),
             spawns: agent.spawns.clone(),
             standing,
+            usual_mode: None,
             planning: agent.planning,
             schema,
             model: Some(agent.model.model.clone()),

@@ -314,7 +314,7 @@ fn without_anybody_to_ask_the_agent_is_refused_and_the_outcome_says_so() {
     world.mode = PermissionMode::Default;
     let outcome = world.run();
     assert_eq!(outcome.report.text, "I was not allowed to.");
-    assert_eq!(outcome.report.not_agreed, ["`write` changes files: nobody is there to agree"]);
+    assert_eq!(outcome.report.not_agreed, ["`write` changes `a.txt`: nobody is there to agree"]);
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn an_approval_that_nobody_gives_is_a_refusal_when_its_time_is_over() {
     let (broker, asks) = Broker::new(Duration::from_millis(20));
     world.broker = broker;
     let outcome = world.run();
-    assert_eq!(outcome.report.not_agreed, ["`write` changes files: nobody answered in time"]);
+    assert_eq!(outcome.report.not_agreed, ["`write` changes `a.txt`: nobody answered in time"]);
     drop(asks);
 }
 

@@ -169,7 +169,8 @@ fn run(place: Place, batch: &Batch, manner: Manner) -> Ran {
             cancel: manner.cancel,
         };
         let runner = Runner::new(Arc::new(place), common);
-        let user = runner.user(PermissionMode::BypassPermissions);
+        let user =
+            runner.user(PermissionMode::BypassPermissions, PermissionMode::BypassPermissions);
         let started = runner.start(batch, &user)?;
         let mut outcomes = Vec::new();
         for running in started {

@@ -40,10 +40,7 @@ fn in_plan_mode_everything_is_shown_and_nothing_is_changed() {
 fn nobody_there_means_no_and_a_grant_means_yes_until_it_is_over() {
     let agent = Agent::with(Rights::all(), PermissionMode::Default);
     let write = json!({"path": "a", "content": "x"});
-    assert_eq!(
-        agent.refused("write", write.clone()),
-        "`write` changes files: nobody agreed to that"
-    );
+    assert_eq!(agent.refused("write", write.clone()), "`write` changes `a`: nobody agreed to that");
     let guard = agent.executor.inner();
     let kind = GrantKind::Tool("write".to_owned());
     guard.change(|it| it.add(Grant::lasting(kind, guard.now(), Duration::from_secs(600))));

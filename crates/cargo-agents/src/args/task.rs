@@ -1,0 +1,149 @@
+//! `cargo agents task …`
+
+use std::{str::FromStr, time::Duration};
+
+use agents_agent::definition::PermissionMode;
+use agents_model::cost::MicroDollars;
+use agents_system::span;
+use camino::Utf8PathBuf;
+use clap::{Subcommand, ValueEnum};
+
+use super::agent::NamedAgents;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TaskCommand {
+    /// Give an agent something to do, watch it, and get its result
+    #[command(
+        override_usage = "cargo agents task run [OPTIONS] [AGENT] <PROMPT>",
+        after_help = "Examples:
+  cargo agents task run explore \"where are errors made?\"
+  cargo agents task run \"review the last commit\"                    the agent that fits best
+  cargo agents task run task - < assignment.md --isolated           in a worktree of its own
+  cargo agents task run task \"fix the build\" --done-when \"cargo check\" --allow \"bash(cargo *)\"
+
+It ends with 0 if the task completed, 1 if it failed or ran out of something, 3 if a rule stood in the way,
+4 if the model could not be reached, 130 if it was cancelled."
+    )]
+    Run(RunArgs),
+    /// Give agents many things to do, as many at a time as you like
+    #[command(after_help = "The file is TOML, YAML or JSON:
+
+  agent = \"explore\"                 # of every task that names none
+  context = \"the crate is new\"      # for all of them
+  [[tasks]]
+  name = \"errors\"
+  prompt = \"where are errors made?\"
+
+A task may also say `agent`, `schema`, `tools`, `model`, `isolated`, `done-when`, `max-turns`, `max-time` and `max-cost`.
+All of them start, or none. Results are in the order of the file.")]
+    Batch(BatchArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// The agent, and what is to be done; only the latter to have the agent chosen. `-` reads it from standard input
+    #[arg(required = true, num_args = 1..=2, value_names = ["AGENT", "PROMPT"])]
+    pub(crate) words: Vec<String>,
+    /// What the result must look like: a JSON Schema, or a file that holds one
+    #[arg(long, value_name = "SCHEMA")]
+    pub(crate) schema: Option<String>,
+    /// What it should know besides: a text, or `@` and a file
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) context: Option<String>,
+    #[command(flatten)]
+    pub(crate) manner: Manner,
+    #[command(flatten)]
+    pub(crate) named: NamedAgents,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BatchArgs {
+    /// The file; `-` for standard input
+    pub(crate) file: Utf8PathBuf,
+    /// How many run at the same time
+    #[arg(long, value_name = "N")]
+    pub(crate) concurrency: Option<usize>,
+    #[command(flatten)]
+    pub(crate) manner: Manner,
+    #[command(flatten)]
+    pub(crate) named: NamedAgents,
+}
+
+/// How tasks are run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Manner {
+    /// Only these tools, of those that it would have
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    pub(crate) tools: Vec<String>,
+    /// Which models will do, the best one first
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    pub(crate) model: Vec<String>,
+    /// What it may do without asking
+    #[arg(long, value_enum, value_name = "MODE", conflicts_with = "plan")]
+    pub(crate) mode: Option<Mode>,
+    /// Only look and plan: change nothing
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// Let it do this without asking, such as `edit` or `bash(cargo *)`
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) allow: Vec<String>,
+    /// Work in a git worktree of its own
+    #[arg(long)]
+    pub(crate) isolated: bool,
+    /// A command that must succeed before it is done
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) done_when: Vec<String>,
+    /// The most calls of the model
+    #[arg(long, value_name = "N")]
+    pub(crate) max_turns: Option<u64>,
+    /// The longest time, such as `90s` or `10m`
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) max_time: Option<Duration>,
+    /// The most money, in dollars
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    pub(crate) max_cost: Option<MicroDollars>,
+}
+
+/// The permission modes that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Look; ask before anything else
+    Default,
+    /// Edit files in the workspace; ask before anything else
+    AcceptEdits,
+    /// Look, do what `--allow` says, and refuse the rest
+    DontAsk,
+    /// Look, and change nothing
+    Plan,
+    /// Everything, if `tasks.allow-bypass-permissions` is set
+    BypassPermissions,
+}
+
+impl From<Mode> for PermissionMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Default => Self::Default,
+            Mode::AcceptEdits => Self::AcceptEdits,
+            Mode::DontAsk => Self::DontAsk,
+            Mode::Plan => Self::Plan,
+            Mode::BypassPermissions => Self::BypassPermissions,
+        }
+    }
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let time = span::parse(text.trim(), Duration::from_secs(1));
+    time.ok_or_else(|| "a time is `90s`, `10m` or `2h`".to_owned())
+}
+
+fn dollars(text: &str) -> Result<MicroDollars, String> {
+    MicroDollars::parse(text).ok_or_else(|| "an amount is `0.50` or `2`".to_owned())
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        <Self as ValueEnum>::from_str(text, false)
+    }
+}

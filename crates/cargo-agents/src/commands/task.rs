@@ -1,0 +1,161 @@
+//! `cargo agents task …`
+
+mod asks;
+mod assignment;
+mod batch;
+mod live;
+mod place;
+mod run;
+mod told;
+
+use std::{process::ExitCode, sync::Arc, time::Duration};
+
+use agents_agent::definition::PermissionMode;
+use agents_system::{explain::ErrorKind, process};
+use agents_task::{
+    Batch, Broker, Outcome, Patience, Runner, TaskSettings, event::Event, id::TaskId,
+    outcome::Ending, runner::Common,
+};
+use agents_tool::{Grant, GrantKind, artifacts::ArtifactDir};
+use camino::Utf8PathBuf;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use self::{live::Live, place::Place};
+use crate::{args::TaskCommand, failure::Failure, output::Output, settings::Settings};
+
+/// How often the status line is drawn anew, and Ctrl-C looked for.
+const TICK: Duration = Duration::from_millis(100);
+
+pub(crate) fn run(
+    settings: &Settings,
+    output: &Output,
+    command: &TaskCommand,
+) -> Result<ExitCode, Failure> {
+    match command {
+        TaskCommand::Run(args) => run::run(settings, output, args),
+        TaskCommand::Batch(args) => batch::run(settings, output, args),
+    }
+}
+
+/// What is to be run, and how.
+struct Job {
+    batch: Batch,
+    /// The highest mode that any of them gets, and the one of those that say none.
+    modes: (PermissionMode, PermissionMode),
+    /// What they may do without asking.
+    allowed: Vec<Grant>,
+    /// How many run at the same time.
+    concurrency: Option<usize>,
+    /// Definitions named on the command line.
+    named: Vec<Utf8PathBuf>,
+}
+
+/// Runs it, shows what happens, and gives what became of each task, in order. A second Ctrl-C does not wait for anybody.
+fn run_all(settings: &Settings, output: &Output, job: Job) -> Result<Vec<Outcome>, Failure> {
+    let said = TaskSettings::load(&settings.dirs)?;
+    let place = Arc::new(Place::here(settings, &job.named)?);
+    output.findings(said.findings.iter().chain(place.findings()));
+    let asker = output.asker();
+    let (broker, mut asks) = match asker {
+        Some(_) => {
+            let (broker, asks) = Broker::new(said.approval);
+            (broker, Some(asks))
+        }
+        None => (Broker::unattended(), None),
+    };
+    let (send, mut events) = mpsc::unbounded_channel::<Event>();
+    let cancel = CancellationToken::new();
+    let interrupt = cancel.clone();
+    let common = Common {
+        settings: said.for_preflight(place.preferences()),
+        broker,
+        sink: Arc::new(move |event: &Event| {
+            // A program that ended because of Ctrl-C is not a reason to ask the model again.
+            if process::interrupted() {
+                interrupt.cancel();
+            }
+            // Whoever shows events may be gone; the tasks go on.
+            drop(send.send(event.clone()));
+        }),
+        artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
+        patience: Patience::default(),
+        concurrency: job.concurrency.unwrap_or(said.concurrency),
+        cancel: cancel.clone(),
+    };
+    let runner = Runner::new(Arc::clone(&place) as Arc<dyn agents_task::Surroundings>, common);
+    let mut user = runner.user(job.modes.0, job.modes.1);
+    job.allowed.into_iter().for_each(|grant| user.standing.grants.add(grant));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| {
+        Failure::new(ErrorKind::Failure, format!("cannot start the runtime: {error}"))
+    })?;
+    process::listen_for_interrupts();
+    let mut live = Live::new(output, &place);
+    let outcomes = runtime.block_on(async {
+        let checked = runner.check(&job.batch, &user).and_then(|agents| {
+            live.begins(&agents);
+            runner.start(&job.batch, &user)
+        });
+        let started = match checked {
+            Ok(started) => started,
+            Err(refused) => return live.refused(refused),
+        };
+        let waiting = async {
+            let mut outcomes = Vec::new();
+            for running in started {
+                outcomes.push(running.outcome().await);
+            }
+            outcomes
+        };
+        tokio::pin!(waiting);
+        let outcomes = loop {
+            tokio::select! {
+                biased;
+                Some(event) = events.recv() => live.event(&event)?,
+                Some(ask) = next(&mut asks) => {
+                    live.pause();
+                    if let Some(asker) = asker {
+                        asks::answer(asker, ask).await;
+                    }
+                }
+                outcomes = &mut waiting => break outcomes,
+                () = tokio::time::sleep(TICK) => {
+                    if process::interrupted() {
+                        cancel.cancel();
+                    }
+                    live.tick();
+                }
+            }
+        };
+        while let Ok(event) = events.try_recv() {
+            live.event(&event)?;
+        }
+        live.pause();
+        Ok(outcomes)
+    });
+    // A tool that does not end is not waited for.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    outcomes
+}
+
+async fn next(asks: &mut Option<agents_task::broker::Asks>) -> Option<agents_task::broker::Ask> {
+    match asks {
+        Some(asks) => asks.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What `--allow` says, as grants.
+fn grants(allow: &[String]) -> Vec<Grant> {
+    let grant =
+        |tool: &String| Grant { kind: GrantKind::Tool(tool.trim().to_owned()), until: None };
+    allow.iter().map(grant).collect()
+}
+
+/// A task that never began, because of a rule.
+fn refused(rule: &str, message: String) -> Outcome {
+    let ending = Ending::Refused { rule: rule.to_owned(), message };
+    let path = agents_task::TaskPath::root();
+    Outcome { id: TaskId::new(), path, ending, report: agents_task::Report::default() }
+}

@@ -1,0 +1,96 @@
+//! From flags and files to requests.
+
+use std::io::Read as _;
+
+use agents_agent::definition::{Isolation, PermissionMode};
+use agents_system::explain::ErrorKind;
+use agents_task::{Limits, TaskRequest, done_when::DoneWhen};
+use camino::Utf8Path;
+use serde_json::Value;
+
+use super::grants;
+use crate::{args::Manner, failure::Failure};
+
+/// More than anybody has to say, and less than fills the memory.
+const MAX_INPUT: u64 = 16 * 1024 * 1024;
+
+impl Manner {
+    /// The highest mode that any task gets, and the one of those that say none. Where the user says nothing, definitions may: how
+    /// much depends on who wrote them.
+    pub(super) fn modes(&self) -> (PermissionMode, PermissionMode) {
+        match self.said_mode() {
+            Some(mode) => (mode, mode),
+            None => (PermissionMode::BypassPermissions, PermissionMode::Default),
+        }
+    }
+
+    fn said_mode(&self) -> Option<PermissionMode> {
+        if self.plan { Some(PermissionMode::Plan) } else { self.mode.map(Into::into) }
+    }
+
+    /// What these flags say about a task, where it says nothing itself.
+    pub(super) fn complete(&self, request: &mut TaskRequest) {
+        if request.tools.is_empty() {
+            request.tools.clone_from(&self.tools);
+        }
+        if request.model.is_empty() {
+            request.model.clone_from(&self.model);
+        }
+        if request.isolation.is_none() && self.isolated {
+            request.isolation = Some(Isolation::Worktree);
+        }
+        request.mode = self.said_mode();
+        request.grants = grants(&self.allow);
+        let done_when = DoneWhen { commands: self.done_when.clone(), ..DoneWhen::default() };
+        request.done_when = std::mem::take(&mut request.done_when).and(&done_when);
+        let limits = Limits {
+            turns: self.max_turns,
+            time: self.max_time,
+            cost: self.max_cost,
+            ..Limits::default()
+        };
+        request.limits = request.limits.meet(limits);
+    }
+}
+
+/// What is read from standard input.
+pub(super) fn standard_input() -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(MAX_INPUT + 1).read_to_string(&mut text);
+    match read {
+        Ok(_) if text.len() as u64 > MAX_INPUT => Err(Failure::new(
+            ErrorKind::Usage,
+            format!("standard input is longer than {MAX_INPUT} bytes"),
+        )),
+        Ok(_) => Ok(text),
+        Err(error) => {
+            Err(Failure::new(ErrorKind::Usage, format!("cannot read standard input: {error}")))
+        }
+    }
+}
+
+/// A text that may be in a file: `@` and its path.
+pub(super) fn text_or_file(text: &str, cwd: &Utf8Path) -> Result<String, Failure> {
+    match text.strip_prefix('@') {
+        Some(file) => fs_err::read_to_string(cwd.join(file))
+            .map_err(|error| Failure::new(ErrorKind::Usage, error.to_string())),
+        None => Ok(text.to_owned()),
+    }
+}
+
+/// A schema, or the file that holds one.
+pub(super) fn schema(text: &str, cwd: &Utf8Path) -> Result<Value, Failure> {
+    let text = text.trim();
+    if text.starts_with('{') || text == "true" || text == "false" {
+        return serde_json::from_str(text).map_err(|error| {
+            Failure::new(ErrorKind::Usage, format!("`--schema` is not JSON: {error}"))
+        });
+    }
+    let file = cwd.join(text.strip_prefix('@').unwrap_or(text));
+    let content = fs_err::read_to_string(&file).map_err(|error| {
+        Failure::new(ErrorKind::Usage, error.to_string())
+            .hint("`--schema` is a JSON Schema, or a file that holds one")
+    })?;
+    serde_json::from_str(&content)
+        .map_err(|error| Failure::new(ErrorKind::Usage, format!("`{file}` is not JSON: {error}")))
+}

@@ -1,0 +1,339 @@
+//! What happens, while it happens: lines for people on a terminal, lines of JSON for programs, nothing in a pipe.
+
+use std::{
+    collections::HashMap,
+    io::{self, IsTerminal as _, Write as _},
+    time::Instant,
+};
+
+use agents_model::cost::MicroDollars;
+use agents_system::{
+    explain::Explain as _,
+    span,
+    tame::{Styles, tame},
+};
+use agents_task::{
+    EffectiveAgent, Limits, Outcome, Refused, TaskId,
+    event::{Event, ToolState, What},
+};
+use serde_json::Value;
+
+use super::{place::Place, refused};
+use crate::{failure::Failure, output::Output};
+
+/// How much of what a tool is given is shown.
+const MAX_PREVIEW: usize = 60;
+/// How much of what an agent thinks or says in between is shown.
+const MAX_ASIDE: usize = 100;
+
+/// Who is told what happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// Somebody at a terminal.
+    Person,
+    /// The same, who wants to read it later.
+    Log,
+    /// A program that reads lines of JSON.
+    Program,
+    Nobody,
+}
+
+/// Shows what happens to tasks.
+pub(super) struct Live<'a> {
+    output: &'a Output,
+    place: &'a Place,
+    reader: Reader,
+    tasks: HashMap<TaskId, Shown>,
+    /// Whether a status line stands on the screen.
+    status: bool,
+    /// Whether there is more than one task, so that lines need names.
+    several: bool,
+}
+
+/// What is shown of one task.
+struct Shown {
+    name: String,
+    began: Instant,
+    turn: u64,
+    doing: String,
+    cost: Option<MicroDollars>,
+    calls: HashMap<String, (Instant, String)>,
+    /// What it said or thought since the last line, and which of both.
+    aside: (&'static str, String),
+}
+
+impl<'a> Live<'a> {
+    pub(super) fn new(output: &'a Output, place: &'a Place) -> Self {
+        let reader = if output.is_json() {
+            Reader::Program
+        } else if output.is_quiet() {
+            Reader::Nobody
+        } else if io::stderr().is_terminal() {
+            Reader::Person
+        } else if output.is_verbose() {
+            Reader::Log
+        } else {
+            Reader::Nobody
+        };
+        let tasks = HashMap::new();
+        Self { output, place, reader, tasks, status: false, several: false }
+    }
+
+    fn shows_lines(&self) -> bool {
+        matches!(self.reader, Reader::Person | Reader::Log)
+    }
+
+    /// What is going to run.
+    pub(super) fn begins(&mut self, agents: &[EffectiveAgent]) {
+        self.several = agents.len() > 1;
+        if !self.shows_lines() {
+            return;
+        }
+        for agent in agents {
+            let because = agent.chosen.as_ref().map(|why| format!("   chosen: {why}"));
+            let place = self.place.of(&agent.name);
+            self.line(&format!(
+                "{}  ({place})   model {}   limit {}{}",
+                agent.path,
+                agent.model.model,
+                limits(&agent.limits),
+                because.unwrap_or_default()
+            ));
+            let findings = agent.model.findings.clone();
+            self.output.findings(&findings);
+        }
+    }
+
+    /// A rule stands in the way.
+    pub(super) fn refused(&self, refusal: Refused) -> Result<Vec<Outcome>, Failure> {
+        if self.reader != Reader::Program {
+            return Err(refusal.into());
+        }
+        let rule = refusal.items.first().map_or("", |(_, it)| it.rule());
+        let mut message = refusal.to_string();
+        if let Some(hint) = refusal.hint() {
+            message.push_str(&format!("\nhint: {hint}"));
+        }
+        let outcome = refused(rule, message);
+        let what = What::Ended { outcome: Box::new(outcome.clone()) };
+        self.output.json_line(&Event { task: outcome.id, path: outcome.path.clone(), what })?;
+        Ok(vec![outcome])
+    }
+
+    pub(super) fn event(&mut self, event: &Event) -> Result<(), Failure> {
+        match self.reader {
+            Reader::Program => return self.output.json_line(event),
+            Reader::Nobody => return Ok(()),
+            Reader::Person | Reader::Log => {}
+        }
+        let shown = self.tasks.entry(event.task).or_insert_with(|| Shown {
+            name: event.path.to_string(),
+            began: Instant::now(),
+            turn: 0,
+            doing: "waiting".to_owned(),
+            cost: None,
+            calls: HashMap::new(),
+            aside: ("", String::new()),
+        });
+        let mut line = None;
+        match &event.what {
+            What::Started { .. } if event.path.depth() > 1 => {
+                self.several = true;
+                line = Some("starts".to_owned());
+            }
+            What::Started { .. } => {}
+            What::Turn { number } => {
+                shown.turn = *number;
+                shown.doing = "thinking".to_owned();
+            }
+            What::Text { text } => shown.aside("says", text),
+            What::Thinking { text } => shown.aside("thinks", text),
+            What::ToolStarted { call, tool, input } => {
+                let preview = format!("{tool} {}", preview(input));
+                shown.doing.clone_from(&preview);
+                shown.calls.insert(call.clone(), (Instant::now(), preview));
+                line = shown.take_aside();
+            }
+            What::ToolEnded { call, tool, state } => {
+                let (began, preview) =
+                    shown.calls.remove(call).unwrap_or_else(|| (Instant::now(), tool.clone()));
+                let failed = if *state == ToolState::Failed { "   failed" } else { "" };
+                shown.doing = "thinking".to_owned();
+                let took = span::told(began.elapsed());
+                line = Some(format!("{:3}  {preview:54}{failed}  {took}", shown.turn));
+            }
+            What::Spent { cost, .. } => shown.cost = *cost,
+            What::Notice { message, .. } => line = Some(format!("     {message}")),
+            What::Reminded { number } => {
+                line = Some(format!("     no result yet, reminded ({number} of 3)"));
+            }
+            What::Rejected { message } => {
+                let first = message.lines().next().unwrap_or_default();
+                line = Some(format!("     sent back: {}", short(first, MAX_ASIDE)));
+            }
+            What::Compacted { left_out } => {
+                line = Some(format!(
+                    "     {left_out} messages were left out: the conversation was too long"
+                ));
+            }
+            What::Ended { outcome } => line = Some(ended(shown, outcome)),
+        }
+        if let Some(line) = line {
+            let name = shown.name.clone();
+            let line = if self.several { format!("{name:20} {line}") } else { line };
+            self.line(&format!("  {line}"));
+        }
+        if matches!(event.what, What::Ended { .. }) {
+            self.tasks.remove(&event.task);
+        }
+        Ok(())
+    }
+
+    /// Draws the status line: what is being done, for how long, what it has cost.
+    pub(super) fn tick(&mut self) {
+        if self.reader != Reader::Person || self.tasks.is_empty() {
+            return;
+        }
+        let began = self.tasks.values().map(|it| it.began).min();
+        let took = began.map(|it| span::told(it.elapsed())).unwrap_or_default();
+        let mut costs = self.tasks.values().filter_map(|it| it.cost).peekable();
+        let cost = costs.peek().is_some().then(|| costs.sum::<MicroDollars>());
+        let doing = match self.tasks.len() {
+            1 => self.tasks.values().next().map(|it| it.doing.clone()).unwrap_or_default(),
+            many => format!("{many} tasks"),
+        };
+        let cost = cost.map(|it| format!("   {it}")).unwrap_or_default();
+        let text = tame(&format!("  {}   {took}{cost}", short(&doing, MAX_PREVIEW)), Styles::Shown)
+            .into_owned();
+        let _ = write!(io::stderr(), "\r\x1b[2K{text}");
+        self.status = true;
+    }
+
+    /// Takes the status line away: somebody else wants to write.
+    pub(super) fn pause(&mut self) {
+        if std::mem::take(&mut self.status) {
+            let _ = write!(io::stderr(), "\r\x1b[2K");
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.pause();
+        self.output.talk(line.trim_end());
+    }
+}
+
+impl Shown {
+    fn aside(&mut self, which: &'static str, text: &str) {
+        if self.aside.0 != which {
+            self.aside = (which, String::new());
+        }
+        self.doing = if which == "says" { "writing" } else { "thinking" }.to_owned();
+        // Only its beginning is ever shown.
+        if self.aside.1.len() < 4 * MAX_ASIDE {
+            self.aside.1.push_str(text);
+        }
+    }
+
+    fn take_aside(&mut self) -> Option<String> {
+        let (which, text) = std::mem::take(&mut self.aside);
+        let text = text.trim();
+        (!text.is_empty()).then(|| format!("     {which}: {}", short(text, MAX_ASIDE)))
+    }
+}
+
+fn ended(shown: &Shown, outcome: &Outcome) -> String {
+    let report = &outcome.report;
+    let usage = &report.usage;
+    let tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
+    let cost = report.cost.map(|it| format!(", {it}")).unwrap_or_default();
+    let how = match outcome.ending {
+        agents_task::Ending::Completed => "done".to_owned(),
+        _ => outcome.ending.told(),
+    };
+    let turns =
+        if report.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", report.turns) };
+    let took = span::told(shown.began.elapsed());
+    format!("{how} in {took}, {turns}, {} tokens{cost}", thousands(tokens))
+}
+
+/// `18,204`
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// What limits a task, the things that people think of first.
+fn limits(limits: &Limits) -> String {
+    let parts = [
+        limits.turns.map(|it| format!("{it} turns")),
+        limits.time.map(span::set),
+        limits.cost.map(|it| it.to_string()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+/// What a tool is given, in a few words: the first thing in it that says something.
+fn preview(input: &Value) -> String {
+    const TELLING: [&str; 9] =
+        ["command", "file_path", "path", "pattern", "query", "url", "args", "assignment", "prompt"];
+    let text = TELLING.iter().find_map(|key| match input.get(key)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(items) => {
+            let words = items.iter().filter_map(Value::as_str);
+            Some(words.collect::<Vec<_>>().join(" "))
+        }
+        _ => None,
+    });
+    let tasks = || {
+        let names = input.get("tasks")?.as_array()?.iter().filter_map(|it| it.get("id")?.as_str());
+        Some(names.collect::<Vec<_>>().join(", "))
+    };
+    let text = text.or_else(tasks);
+    text.map(|it| short(&it, MAX_PREVIEW)).unwrap_or_default()
+}
+
+/// The first line, and not too much of it.
+fn short(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= most {
+        return line;
+    }
+    let mut cut: String = line.chars().take(most - 1).collect();
+    cut.push('…');
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_tool_is_given_in_a_few_words() {
+        assert_eq!(preview(&json!({"path": "src/net.rs", "offset": 3})), "src/net.rs");
+        assert_eq!(preview(&json!({"command": "cargo test\n  -p net"})), "cargo test -p net");
+        assert_eq!(preview(&json!({"tasks": [{"id": "a"}, {"id": "b"}]})), "a, b");
+        assert_eq!(preview(&json!({"items": []})), "");
+        assert_eq!(preview(&json!({"path": "x".repeat(80)})).chars().count(), MAX_PREVIEW);
+    }
+
+    #[test]
+    fn numbers_and_limits_as_people_read_them() {
+        assert_eq!(
+            [thousands(7), thousands(18_204), thousands(1_000_000)],
+            ["7", "18,204", "1,000,000"]
+        );
+        let all =
+            Limits { turns: Some(20), cost: Some(MicroDollars(500_000)), ..Limits::default() };
+        assert_eq!(limits(&all), "20 turns, $0.50");
+    }
+}

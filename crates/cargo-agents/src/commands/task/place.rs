@@ -1,0 +1,171 @@
+//! Where tasks run: the agents, models and tools of the place where the user stands.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use agents_agent::{AgentDefinition, AgentName, Search, discover};
+use agents_model::{
+    Provider,
+    open::{self, Ground},
+    select::{Available, ModelRef, Preferences},
+    settings::Kind,
+};
+use agents_system::{finding::Finding, process::keeper::Keeper};
+use agents_task::{
+    Surroundings,
+    runner::{Equipment, Opened, Unavailable},
+};
+use agents_tool::{
+    Area, Catalogue, Confinement,
+    hooks::NoHooks,
+    tools::{self, Bash},
+};
+use agents_workspace::Network;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::super::{agent, model::Models};
+use crate::{failure::Failure, settings::Settings};
+
+/// Everything that tasks need of the place where the user stands.
+pub(super) struct Place {
+    search: Search,
+    models: Models,
+    cwd: Utf8PathBuf,
+    root: Utf8PathBuf,
+    network: Network,
+    findings: Vec<Finding>,
+    /// Those that were opened, so that all tasks share their connections and permits.
+    opened: Mutex<HashMap<String, Arc<dyn Provider>>>,
+}
+
+impl Place {
+    pub(super) fn here(settings: &Settings, named: &[Utf8PathBuf]) -> Result<Self, Failure> {
+        let found = agent::found(settings, named)?;
+        let models = Models::here(settings, None)?;
+        let mut findings = found.findings;
+        findings.extend(models.findings.iter().cloned());
+        Ok(Self {
+            search: found.search,
+            models,
+            root: found.root.unwrap_or_else(|| repository(&settings.cwd)),
+            cwd: settings.cwd.clone(),
+            network: settings.cargo.network(),
+            findings,
+            opened: Mutex::default(),
+        })
+    }
+
+    pub(super) fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    pub(super) fn preferences(&self) -> Preferences {
+        self.models.preferences.clone()
+    }
+
+    /// Where the definition of an agent is, in words: from where the user stands, if it is below.
+    pub(super) fn of(&self, agent: &AgentName) -> String {
+        let agents = self.agents();
+        let file = agents.iter().find(|it| it.name == *agent).and_then(|it| it.origin.file.clone());
+        match &file {
+            Some(file) => file.strip_prefix(&self.cwd).unwrap_or(file).to_string(),
+            None => "bundled".to_owned(),
+        }
+    }
+
+    fn provider(&self, model: &ModelRef, area: &Area) -> Result<Arc<dyn Provider>, Unavailable> {
+        let offer = self.models.offers.iter().find(|it| it.settings.name == model.provider);
+        let offer = offer.ok_or_else(|| Unavailable {
+            message: format!("there is no provider `{}` any more", model.provider),
+            hint: None,
+        })?;
+        if self.network == Network::Offline && !offer.settings.is_local() {
+            let message = format!(
+                "`{}` is not on this machine, and nothing else may be asked",
+                model.provider
+            );
+            return Err(Unavailable { message, hint: Some("leave out `--offline`".to_owned()) });
+        }
+        let ground = Ground { cwd: area.cwd(), hosts: &self.models.hosts };
+        let open = || open::open(&offer.settings, &ground).map_err(|it| Unavailable::because(&it));
+        // A script is played from its beginning by each task; programs run where their task works.
+        if matches!(offer.settings.kind, Kind::Script | Kind::Host | Kind::Acp) {
+            return open();
+        }
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(provider) = opened.get(&model.provider) {
+            return Ok(Arc::clone(provider));
+        }
+        let provider = open()?;
+        opened.insert(model.provider.clone(), Arc::clone(&provider));
+        Ok(provider)
+    }
+}
+
+/// The nearest directory that is a repository, or the directory itself.
+fn repository(cwd: &Utf8Path) -> Utf8PathBuf {
+    let nearest = cwd.ancestors().find(|dir| dir.join(".git").exists());
+    nearest.unwrap_or(cwd).to_owned()
+}
+
+impl Surroundings for Place {
+    fn agents(&self) -> Vec<Arc<AgentDefinition>> {
+        let agents = discover(&self.search).unwrap_or_default();
+        agents.iter().cloned().map(Arc::new).collect()
+    }
+
+    fn models(&self) -> Vec<Available> {
+        self.models.available()
+    }
+
+    fn open(&self, model: &ModelRef, area: &Area) -> Result<Opened, Unavailable> {
+        let provider = self.provider(model, area)?;
+        let offer = self.models.offers.iter().find(|it| it.settings.name == model.provider);
+        let kind = offer.map_or("", |it| it.settings.kind.catalogue());
+        let known = self.models.catalogue.find(model, kind);
+        Ok(Opened {
+            provider,
+            price: known.and_then(|it| it.price),
+            window: known.and_then(|it| it.context),
+        })
+    }
+
+    fn area(&self) -> Result<Area, Unavailable> {
+        let confined = |error: agents_tool::confine::ConfineError| Unavailable {
+            message: error.to_string(),
+            hint: None,
+        };
+        let area = Area::workspace(&self.root).map_err(confined)?;
+        let within = self.cwd.strip_prefix(&self.root).unwrap_or(Utf8Path::new(""));
+        if within.as_str().is_empty() {
+            Ok(area)
+        } else {
+            area.at(within.as_str()).map_err(confined)
+        }
+    }
+
+    fn equip(&self, _: &AgentDefinition, _: &Area) -> Result<Equipment, Unavailable> {
+        let mut catalogue = Catalogue::default();
+        let keeper = keeper();
+        let two = |error: agents_tool::catalogue::TwoTools| Unavailable {
+            message: error.to_string(),
+            hint: None,
+        };
+        tools::add_all(&mut catalogue, keeper.clone().map(Bash::new)).map_err(two)?;
+        catalogue.add(tools::Todo::default()).map_err(two)?;
+        Ok(Equipment {
+            catalogue,
+            hooks: Arc::new(NoHooks),
+            confinement: Confinement::None,
+            bash: keeper.map(Bash::new),
+        })
+    }
+}
+
+fn keeper() -> Option<Keeper> {
+    let program = std::env::current_exe().ok()?;
+    let program = Utf8PathBuf::from_path_buf(program).ok()?;
+    Some(Keeper { program, args: vec![super::super::keeper::COMMAND.to_owned()] })
+}
