@@ -93,8 +93,8 @@ pub enum IsolateError {
     /// Somebody else changes the same files.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// There is one of this name.
-    #[error("there is a worktree `{0}` already")]
+    /// There is one of this name, and somebody has it.
+    #[error("the worktree `{0}` is somebody else's")]
     Taken(String),
     /// Git keeps it under another name than we asked for.
     #[error("git did not make the worktree where it was told to, `{0}`")]
@@ -107,8 +107,8 @@ pub enum IsolateError {
         /// How many may be.
         largest: u64,
     },
-    /// It was never made, or what it began from is not known.
-    #[error("the worktree `{0}` was never finished")]
+    /// It is not made yet, or not there any more.
+    #[error("the worktree `{0}` is not there to work in")]
     Unfinished(String),
     /// What is in it is not held elsewhere.
     #[error("the worktree `{slug}` is kept: {why}")]
@@ -217,6 +217,28 @@ impl Worktrees {
                 Err(error)
             }
         }
+    }
+
+    /// All worktrees that are remembered, and what is left of those that are gone.
+    #[must_use]
+    pub fn records(&self) -> Vec<Record> {
+        self.shelf.slugs().iter().filter_map(|slug| self.shelf.read(slug).ok()).collect()
+    }
+
+    /// Takes over a worktree whose owner is gone, to go on in it or to collect it.
+    ///
+    /// # Errors
+    /// Somebody has it, it was never finished, or nothing is remembered of it.
+    pub fn adopt(&self, slug: &str) -> Result<Worktree, IsolateError> {
+        let lock = self.shelf.lock_of_nobody(slug)?;
+        let lock = lock.ok_or_else(|| IsolateError::Taken(slug.to_owned()))?;
+        let mut record = self.shelf.read(slug)?;
+        if !matches!(record.state, State::Ready | State::Collected | State::Applied) {
+            return Err(IsolateError::Unfinished(slug.to_owned()));
+        }
+        record.owner = Owner::this();
+        self.shelf.write(&mut record)?;
+        Ok(self.holding(record, lock))
     }
 
     fn holding(&self, record: Record, lock: Lock) -> Worktree {
@@ -331,6 +353,12 @@ impl Worktree {
     /// Builds in it go to this slot from now on, until the worktree is removed or dropped.
     pub fn hold(&mut self, slot: BuildSlot) {
         self.slot = Some(slot);
+    }
+
+    /// Where builds in it go; a sandbox must let programs write there.
+    #[must_use]
+    pub fn build_dir(&self) -> Option<&Utf8Path> {
+        self.slot.as_ref().map(BuildSlot::dir)
     }
 
     /// Variables for the programs that run in it.

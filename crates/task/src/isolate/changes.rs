@@ -69,6 +69,13 @@ impl Changes {
     pub fn is_empty(&self) -> bool {
         self.base == self.head
     }
+
+    /// Files among them that other programs run or obey, each with what it is: whoever applies them should look at those.
+    pub fn protected(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        let reason =
+            |path: &str| agents_tool::confine::protected::reason(camino::Utf8Path::new(path));
+        self.files.iter().filter_map(move |it| Some((it.path.as_str(), reason(&it.path)?)))
+    }
 }
 
 /// What a worktree holds at this moment.

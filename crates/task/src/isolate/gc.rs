@@ -188,7 +188,10 @@ impl Worktrees {
         let kept = |task, why: String| collected(task, What::Kept { why });
         let lock = match self.shelf.lock_of_nobody(slug) {
             Ok(Some(lock)) => lock,
-            Ok(None) => return collected(None, What::Live),
+            Ok(None) => {
+                let task = self.shelf.read(slug).ok().map(|it| it.task);
+                return collected(task, What::Live);
+            }
             Err(error) => return kept(None, error.to_string()),
         };
         let record = match self.shelf.read(slug) {

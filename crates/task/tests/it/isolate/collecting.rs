@@ -209,3 +209,50 @@ fn a_branch_that_a_crash_left_locked_is_kept_under_another_name() {
     assert_eq!(worktree.remove().unwrap().as_ref(), Some(&changes.branch));
     assert_eq!(user.repo.git(&["rev-parse", &changes.branch]), changes.head);
 }
+
+#[test]
+fn names_that_are_no_text_and_a_git_of_the_user_that_is_at_work() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let user = User::new();
+    user.repo.write(".git/index.lock", "");
+    let mut worktree = user.worktree(Carry::Everything);
+    let name = std::ffi::OsStr::from_bytes(b"a\xff\nb");
+    fs_err::write(worktree.root().as_std_path().join(name), "x").unwrap();
+    assert_eq!(worktree.collect().unwrap().files.len(), 1);
+    worktree.apply().unwrap();
+    assert_eq!(fs_err::read(user.repo.dir().as_std_path().join(name)).unwrap(), b"x");
+    worktree.remove().unwrap();
+    assert_eq!(fs_err::read(user.repo.dir().join(".git/index.lock")).unwrap(), b"");
+}
+
+#[test]
+fn files_that_others_run_are_told_apart() {
+    let user = User::new();
+    let mut worktree = user.worktree(Carry::Committed);
+    for path in [".github/workflows/x.yml", "src/lib.rs", "x/.cargo/config.toml"] {
+        let path = worktree.root().join(path);
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        fs_err::write(path, "x").unwrap();
+    }
+    let changes = worktree.collect().unwrap();
+    let protected: Vec<&str> = changes.protected().map(|it| it.0).collect();
+    assert_eq!(protected, [".github/workflows/x.yml", "x/.cargo/config.toml"]);
+}
+
+#[test]
+fn somebody_else_goes_on_where_an_owner_died() {
+    let user = User::new();
+    let worktree = user.worktree(Carry::Committed);
+    let slug = worktree.record().slug.clone();
+    fs_err::write(worktree.root().join("first.txt"), "x").unwrap();
+    assert!(matches!(user.worktrees.adopt(&slug), Err(IsolateError::Taken(_))));
+    drop(worktree);
+    let mut worktree = user.worktrees.adopt(&slug).unwrap();
+    fs_err::write(worktree.root().join("second.txt"), "x").unwrap();
+    assert_eq!(listed(&worktree.collect().unwrap()), ["A first.txt", "A second.txt"]);
+    worktree.remove().unwrap();
+    drop(worktree);
+    assert!(matches!(user.worktrees.adopt(&slug), Err(IsolateError::Unfinished(_))));
+    assert!(matches!(user.worktrees.adopt("never"), Err(IsolateError::Io(_))));
+    assert_eq!(user.worktrees.records().len(), 1);
+}
