@@ -3,6 +3,7 @@
 use std::{
     fs::{File, TryLockError},
     io,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -14,7 +15,7 @@ use crate::{process::interrupted, progress::Progress};
 /// when the process dies, so there is never a stale one.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: Arc<File>,
 }
 
 /// Why a lock was not had.
@@ -56,7 +57,7 @@ impl Lock {
         let since = Instant::now();
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: file }),
+                Ok(()) => return Ok(Self { file: Arc::new(file) }),
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
                 Err(TryLockError::WouldBlock) => {}
             }
@@ -71,11 +72,16 @@ impl Lock {
         }
     }
 
+    /// The opened file: whoever keeps it open keeps the lock.
+    pub(crate) fn shared(&self) -> Arc<File> {
+        Arc::clone(&self.file)
+    }
+
     /// The lock if nobody holds it now.
     pub fn try_acquire(path: &Utf8Path) -> io::Result<Option<Self>> {
         let file = File::options().create(true).append(true).open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file: Arc::new(file) })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }

@@ -18,7 +18,7 @@ use std::{
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::env;
+use crate::{env, lock::Lock};
 
 #[cfg(target_os = "linux")]
 pub mod keeper;
@@ -41,6 +41,16 @@ pub struct Call {
     inherit: Inherit,
     env: Vec<(OsString, Option<OsString>)>,
     deadline: Duration,
+    on_interrupt: OnInterrupt,
+    /// Given to the child as its standard input, and never read.
+    held: Option<Arc<File>>,
+}
+
+/// What Ctrl-C does to a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OnInterrupt {
+    End,
+    Finish,
 }
 
 /// What a child gets of our own environment.
@@ -109,6 +119,8 @@ impl Call {
             inherit: Inherit::All,
             env: Vec::new(),
             deadline: Duration::from_secs(60),
+            on_interrupt: OnInterrupt::End,
+            held: None,
         }
     }
 
@@ -174,6 +186,20 @@ impl Call {
         self
     }
 
+    /// Not ended by Ctrl-C: for what puts things in order after one. Its deadline stays.
+    #[must_use]
+    pub fn even_if_interrupted(mut self) -> Self {
+        self.on_interrupt = OnInterrupt::Finish;
+        self
+    }
+
+    /// While the child runs, nobody else gets this lock, even if we are killed meanwhile.
+    #[must_use]
+    pub fn holding(mut self, lock: &Lock) -> Self {
+        self.held = Some(lock.shared());
+        self
+    }
+
     /// The command line, for messages.
     #[must_use]
     pub fn display(&self) -> String {
@@ -192,7 +218,7 @@ impl Call {
         let mut stdout = tempfile::tempfile().map_err(|source| self.io(source))?;
         let mut stderr = tempfile::tempfile().map_err(|source| self.io(source))?;
         let share = |file: &File| file.try_clone().map_err(|source| self.io(source));
-        let child = self.spawn(Stdio::null(), share(&stdout)?.into(), share(&stderr)?.into())?;
+        let child = self.spawn(self.stdin()?, share(&stdout)?.into(), share(&stderr)?.into())?;
         let status = self.wait(child, |poll| {
             let length = |file: &File| file.metadata().map_or(0, |data| data.len());
             if length(&stdout) + length(&stderr) > MAX_OUTPUT {
@@ -215,7 +241,7 @@ impl Call {
 
     /// Runs it silently and tells how it ended.
     pub fn status(&self) -> Result<ExitStatus, ProcessError> {
-        let child = self.spawn(Stdio::null(), Stdio::null(), Stdio::null())?;
+        let child = self.spawn(self.stdin()?, Stdio::null(), Stdio::null())?;
         self.wait(child, |_| Ok(()))
     }
 
@@ -281,6 +307,14 @@ impl Call {
         command
     }
 
+    /// A duplicate of the locked file is the same opened file: the lock lives as long as the last of them.
+    fn stdin(&self) -> Result<Stdio, ProcessError> {
+        match &self.held {
+            None => Ok(Stdio::null()),
+            Some(file) => file.try_clone().map(Stdio::from).map_err(|source| self.io(source)),
+        }
+    }
+
     fn spawn(&self, stdin: Stdio, stdout: Stdio, stderr: Stdio) -> Result<Child, ProcessError> {
         listen_for_interrupts();
         let mut command = self.command();
@@ -310,7 +344,7 @@ impl Call {
                     return Err(self.io(source));
                 }
             }
-            let verdict = if interrupted() {
+            let verdict = if self.on_interrupt == OnInterrupt::End && interrupted() {
                 Err(ProcessError::Interrupted)
             } else if since.elapsed() > self.deadline {
                 Err(ProcessError::TimedOut { program: self.program_name(), after: self.deadline })

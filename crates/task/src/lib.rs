@@ -15,6 +15,7 @@
 //! | [`submission`] | `yield`, the tool that ends it |
 //! | [`evidence`] | what a result rests on, checked |
 //! | [`done_when`] | what must hold before a task is done |
+//! | [`isolate`] | a git worktree and a build directory of its own for a task |
 //! | [`broker`] | one queue of questions for a whole tree |
 //! | [`event`] | what happens, for whoever wants to show it |
 //! | [`outcome`] | what became of it |
@@ -60,6 +61,7 @@ pub mod event;
 pub mod evidence;
 pub mod history;
 pub mod id;
+pub mod isolate;
 pub mod limits;
 pub mod outcome;
 pub mod preflight;

@@ -53,6 +53,20 @@ fn what_a_child_leaves_behind_in_its_group_is_ended() {
     assert!(is_gone(pid.trim()), "left-over {pid} still runs");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_child_has_the_lock_that_it_holds_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = Utf8PathBuf::from_path_buf(dir.path().join("lock")).unwrap();
+    let lock = Lock::try_acquire(&path).unwrap().unwrap();
+    let call = sh("readlink /proc/self/fd/0");
+    assert_eq!(call.capture().unwrap().stdout_text().trim(), "/dev/null");
+    let held = call.holding(&lock).capture().unwrap().stdout_text();
+    assert_eq!(held.trim(), path.canonicalize_utf8().unwrap());
+    drop(lock);
+    assert!(Lock::try_acquire(&path).unwrap().is_some());
+}
+
 const BOUNDS: Bounds = Bounds {
     whole: Duration::from_secs(60),
     grace: Duration::from_millis(100),

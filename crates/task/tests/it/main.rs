@@ -4,6 +4,7 @@
 
 mod contract;
 mod endings;
+mod isolate;
 mod over_http;
 mod results;
 mod scale;

@@ -1,0 +1,154 @@
+//! What a working tree holds at this moment, as a tree of git. Neither the files nor the index of the working tree change.
+
+use std::io;
+
+use agents_system::lock::Lock;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::{
+    IsolateError,
+    git::{Git, GitError, parts},
+};
+
+/// What a working tree holds.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    /// Everything that is tracked, or neither tracked nor ignored.
+    pub(super) tree: String,
+    /// Directories with a repository of their own: nothing of them is in the tree.
+    pub(super) repositories: Vec<String>,
+    /// Submodules that have files: the tree only has their commits.
+    pub(super) submodules: Vec<String>,
+}
+
+/// Another repository's commit in a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Link {
+    commit: String,
+    path: Vec<u8>,
+}
+
+/// How to make one.
+pub(super) struct Camera<'a> {
+    pub(super) git: &'a Git,
+    pub(super) root: &'a Utf8Path,
+    /// A directory of its own.
+    pub(super) scratch: &'a Utf8Path,
+    pub(super) lock: Option<&'a Lock>,
+    /// How many bytes may be new.
+    pub(super) largest: u64,
+}
+
+impl Camera<'_> {
+    /// What the files are now. `index` says what is tracked and what did not change; a copy of it is used. Submodules stay what
+    /// `links` says, or what they are in the index.
+    pub(super) fn shoot(
+        &self,
+        index: &Utf8Path,
+        links: Option<Vec<Link>>,
+    ) -> Result<(Snapshot, Git), IsolateError> {
+        let own = self.scratch.join("index");
+        copy(index, &own).map_err(IsolateError::Io)?;
+        let git = self.git.clone().with_index(&own);
+        let tracked = git.run(self.lock, ["ls-files", "-s", "-z"])?;
+        let stored: Vec<Link> = parts(&tracked).filter_map(link).collect();
+        let links = links.unwrap_or_else(|| stored.clone());
+        // Git looks into submodules, with whatever configuration they have: they take no part.
+        for link in &stored {
+            git.run(
+                self.lock,
+                [&b"update-index"[..], b"--force-remove", b"--", &link.path].map(os),
+            )?;
+        }
+        let new = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"];
+        let new = git.run(self.lock, new)?;
+        let (mut repositories, mut submodules) = (Vec::new(), Vec::new());
+        let mut size = 0;
+        for path in parts(&new) {
+            let below = links.iter().find(|it| is_below(path, &it.path)).map(|it| it.path.clone());
+            match (below, path.strip_suffix(b"/")) {
+                (Some(link), _) => submodules.push(link),
+                (None, Some(repository)) => repositories.push(repository.to_owned()),
+                (None, None) => {
+                    let file = self.root.as_std_path().join(os(path));
+                    size += fs_err::symlink_metadata(file).map_or(0, |it| it.len());
+                }
+            }
+        }
+        if size > self.largest {
+            return Err(IsolateError::TooLarge { size, largest: self.largest });
+        }
+        submodules.dedup();
+        let mut pathspec = b".\0".to_vec();
+        for path in repositories.iter().chain(links.iter().map(|it| &it.path)) {
+            pathspec.extend_from_slice(b":(exclude,literal)");
+            pathspec.extend_from_slice(path);
+            pathspec.push(0);
+        }
+        let list = self.scratch.join("pathspec");
+        fs_err::write(&list, pathspec).map_err(IsolateError::Io)?;
+        let from = format!("--pathspec-from-file={list}");
+        git.run(self.lock, ["add", "--all", "--sparse", from.as_str(), "--pathspec-file-nul"])?;
+        for link in links {
+            // One that is gone was removed.
+            if fs_err::symlink_metadata(self.root.as_std_path().join(os(&link.path))).is_err() {
+                continue;
+            }
+            let mut info = format!("160000,{},", link.commit).into_bytes();
+            info.extend_from_slice(&link.path);
+            git.run(self.lock, [&b"update-index"[..], b"--add", b"--cacheinfo", &info].map(os))?;
+        }
+        let tree = git.line(self.lock, ["write-tree"])?;
+        let named = |paths: Vec<Vec<u8>>| {
+            paths.iter().map(|it| String::from_utf8_lossy(it).into_owned()).collect()
+        };
+        let (repositories, submodules) = (named(repositories), named(submodules));
+        Ok((Snapshot { tree, repositories, submodules }, git))
+    }
+}
+
+/// The submodules in a commit.
+pub(super) fn links_of(git: &Git, commit: &str) -> Result<Vec<Link>, GitError> {
+    let listed = git.run(None, ["ls-tree", "-r", "-z", "--full-tree", commit])?;
+    Ok(parts(&listed).filter_map(link).collect())
+}
+
+/// `160000 <commit> <stage>\t<path>` of an index, `160000 commit <commit>\t<path>` of a tree.
+fn link(line: &[u8]) -> Option<Link> {
+    let rest = line.strip_prefix(b"160000 ")?;
+    let rest = rest.strip_prefix(b"commit ").unwrap_or(rest);
+    let tab = rest.iter().position(|it| *it == b'\t')?;
+    let commit = std::str::from_utf8(&rest[..tab]).ok()?.split(' ').next()?;
+    Some(Link { commit: commit.to_owned(), path: rest[tab + 1..].to_owned() })
+}
+
+fn is_below(path: &[u8], dir: &[u8]) -> bool {
+    path.strip_prefix(dir).is_some_and(|rest| rest.starts_with(b"/"))
+}
+
+#[cfg(unix)]
+pub(super) fn os(bytes: &[u8]) -> std::ffi::OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
+}
+
+#[cfg(not(unix))]
+pub(super) fn os(bytes: &[u8]) -> std::ffi::OsString {
+    String::from_utf8_lossy(bytes).into_owned().into()
+}
+
+/// Copies an index. Git compares its time with those of the files to tell whether it may trust what it says about them, so
+/// the copy must not look newer. None at all is an empty one.
+pub(super) fn copy(from: &Utf8Path, to: &Utf8PathBuf) -> io::Result<()> {
+    match fs_err::metadata(from) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(data) => {
+            fs_err::copy(from, to)?;
+            fs_err::OpenOptions::new()
+                .write(true)
+                .open(to)?
+                .into_file()
+                .set_modified(data.modified()?)
+        }
+    }
+}
