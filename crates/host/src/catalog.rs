@@ -62,6 +62,15 @@ pub fn host(id: &str, overrides: Option<Overrides<'_>>) -> (Option<Host>, Vec<Fi
     (hosts.into_iter().next(), findings)
 }
 
+/// As many hosts as it takes to [`find`] these names and to say what is wrong: the descriptors of the others are not read if
+/// every name is an id and nothing is overridden.
+#[must_use]
+pub fn hosts_for(names: &[String], overrides: Option<Overrides<'_>>) -> (Vec<Host>, Vec<Finding>) {
+    let is_id = |name: &String| ids().any(|id| id == name);
+    let only_these = overrides.is_none() && names.iter().all(is_id);
+    load(overrides, |id| !only_these || names.iter().any(|name| name == id))
+}
+
 fn load(
     overrides: Option<Overrides<'_>>,
     wanted: impl Fn(&str) -> bool,

@@ -59,7 +59,7 @@ pub mod skills;
 #[cfg(test)]
 mod testing;
 
-pub use catalog::{Overrides, UnknownHost, find, host, hosts};
+pub use catalog::{Overrides, UnknownHost, find, host, hosts, hosts_for};
 pub use event::Event;
 pub use host::{Host, Surface, Transport};
 pub use id::HostId;

@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// Changes with everything that is stored.
-const LAYOUT: &str = "plugins 6";
+const LAYOUT: &str = "plugins 7";
 
 /// A plugin that ships inside the program.
 #[derive(Debug, Clone, Copy)]
@@ -315,8 +315,14 @@ fn look_into_members(workspace: &Workspace, inputs: &mut Inputs, scan: &mut Scan
 }
 
 impl Catalog {
-    fn add(&mut self, scan: Scan) {
-        self.plugins.extend(scan.plugins);
+    fn add(&mut self, mut scan: Scan) {
+        // The longer of the two lists stays where it is: a registry may have thousands.
+        if scan.plugins.len() > self.plugins.len() {
+            std::mem::swap(&mut scan.plugins, &mut self.plugins);
+            self.plugins.splice(0..0, scan.plugins);
+        } else {
+            self.plugins.extend(scan.plugins);
+        }
         self.invalid.extend(scan.invalid);
         self.findings.extend(scan.findings);
     }

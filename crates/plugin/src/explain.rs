@@ -70,7 +70,7 @@ fn explain<'s>(considered: Considered<'s>, here: Surroundings<'_>) -> Explanatio
         false => gate.explain(here),
     };
     let contributions = match plugin.manifest() {
-        Ok(manifest) => contributions(&manifest, considered.is_active(), explain),
+        Ok(manifest) => contributions(manifest, considered.is_active(), explain),
         Err(_) => Vec::new(),
     };
     let steps = explain(&plugin.gate).steps;

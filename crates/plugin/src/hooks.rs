@@ -141,8 +141,8 @@ impl Registries<'_> {
             let plugin = considered.plugin;
             let certain = is_certain(&considered, chains_are_certain);
             if !certain && may_change(&considered) {
-                let hooks = plugin.manifest().map(|it| it.hooks).unwrap_or_default();
-                found.undecided.extend(hooks.into_iter().map(|hook| hook.event));
+                let hooks = plugin.manifest().map(|it| it.hooks.as_slice()).unwrap_or_default();
+                found.undecided.extend(hooks.iter().map(|hook| hook.event.clone()));
             }
             if !considered.is_active() {
                 continue;
@@ -155,7 +155,7 @@ impl Registries<'_> {
             let here = here_for(here, plugin);
             let confinement = Confinement::of(self.config, &plugin.name, &plugin.origin);
             let workspace = here.workspace.map(|it| it.root.clone());
-            for hook in manifest.hooks {
+            for hook in &manifest.hooks {
                 let decided = hook.gate.is_decided_by_packages();
                 if !decided {
                     found.undecided.insert(hook.event.clone());
@@ -170,7 +170,7 @@ impl Registries<'_> {
                     origin: plugin.origin.clone(),
                     dir: plugin.dir().to_owned(),
                     because: union_matched_crates([&plugin.gate, &hook.gate], here),
-                    hook,
+                    hook: hook.clone(),
                     installations: manifest.installations.clone(),
                     certainty,
                     confinement,

@@ -2,7 +2,10 @@
 
 use std::{cell::OnceCell, fmt};
 
-use agents_system::finding::Finding;
+use agents_system::{
+    cache::{Digest, digest},
+    finding::Finding,
+};
 use agents_workspace::{CrateName, Member};
 use camino::{Utf8Path, Utf8PathBuf};
 use semver::Version;
@@ -33,10 +36,13 @@ pub struct Plugin {
     pub hooking: Hooking,
     /// The predicates that it defines, which count whether it applies or not.
     pub predicates: Vec<PredicateName>,
-    /// Its [`Offers`], then its manifest.
+    /// The digest of its file's text, its [`Offers`], then its manifest.
     packed: Packed,
+    // Boxed, because most of the thousands never have them.
     #[serde(skip)]
-    offers: OnceCell<Offers>,
+    offers: OnceCell<Box<Offers>>,
+    #[serde(skip)]
+    manifest: OnceCell<Box<Manifest>>,
 }
 
 /// What a plugin that applies offers.
@@ -118,9 +124,24 @@ pub enum Origin {
 }
 
 impl Plugin {
-    /// Summarises a manifest that was read from `file`.
+    /// Summarises a manifest that `file` names, but that is made of more than what stands there.
     #[must_use]
     pub fn new(manifest: &Manifest, origin: Origin, file: &Utf8Path) -> Self {
+        Self::summarise(manifest, origin, file, None)
+    }
+
+    /// Summarises a manifest that is all of what `file` says, which is this text.
+    #[must_use]
+    pub fn of_text(manifest: &Manifest, origin: Origin, file: &Utf8Path, text: &str) -> Self {
+        Self::summarise(manifest, origin, file, Some(digest(text.as_bytes())))
+    }
+
+    fn summarise(
+        manifest: &Manifest,
+        origin: Origin,
+        file: &Utf8Path,
+        text: Option<Digest>,
+    ) -> Self {
         let subcommands = manifest.subcommands.iter().map(|(name, subcommand)| SubcommandSummary {
             name: name.clone(),
             description: subcommand.description.clone(),
@@ -143,8 +164,9 @@ impl Plugin {
             hooking: if manifest.hooks.is_empty() { Hooking::No } else { Hooking::Yes },
             predicates: manifest.predicates.iter().map(|defined| defined.name.clone()).collect(),
             // Plain data with string keys only: this cannot fail, and if it did, `manifest` would say so.
-            packed: Packed(postcard::to_allocvec(&(&offers, manifest)).unwrap_or_default()),
-            offers: OnceCell::from(offers),
+            packed: Packed(postcard::to_allocvec(&(text, &offers, manifest)).unwrap_or_default()),
+            offers: OnceCell::from(Box::new(offers)),
+            manifest: OnceCell::new(),
         }
     }
 
@@ -153,19 +175,33 @@ impl Plugin {
     pub fn offers(&self) -> &Offers {
         // What was stored is verified as a whole before any of it is believed.
         self.offers.get_or_init(|| {
-            let decoded = postcard::take_from_bytes(&self.packed.0);
-            decoded.map(|(offers, _)| offers).unwrap_or_default()
+            let decoded = postcard::take_from_bytes::<(Option<Digest>, Offers)>(&self.packed.0);
+            Box::new(decoded.map(|((_, offers), _)| offers).unwrap_or_default())
         })
     }
 
+    /// The digest of the text that this plugin was made of: of what counts, whatever its file may say by now. `None` if it was
+    /// made of more than one file.
+    #[must_use]
+    pub fn text_digest(&self) -> Option<Digest> {
+        let decoded = postcard::take_from_bytes::<Option<Digest>>(&self.packed.0);
+        decoded.ok().and_then(|(text, _)| text)
+    }
+
     /// The whole manifest.
-    pub fn manifest(&self) -> Result<Manifest, Box<Finding>> {
-        let decoded: Result<(Offers, Manifest), _> = postcard::from_bytes(&self.packed.0);
-        decoded.map(|(_, manifest)| manifest).map_err(|error| {
-            let message = format!("the stored manifest of `{}` cannot be read: {error}", self.name);
-            let hint = "remove our cache directory and try again";
-            Box::new(Finding::error(message).hint(hint))
-        })
+    pub fn manifest(&self) -> Result<&Manifest, Box<Finding>> {
+        if let Some(manifest) = self.manifest.get() {
+            return Ok(manifest);
+        }
+        match postcard::from_bytes::<(Option<Digest>, Offers, Manifest)>(&self.packed.0) {
+            Ok((_, _, manifest)) => Ok(self.manifest.get_or_init(|| Box::new(manifest))),
+            Err(error) => {
+                let name = &self.name;
+                let message = format!("the stored manifest of `{name}` cannot be read: {error}");
+                let hint = "remove our cache directory and try again";
+                Err(Box::new(Finding::error(message).hint(hint)))
+            }
+        }
     }
 
     /// The name that the user agrees to or refuses: that of the crate, for what a crate embeds, because its plugin may

@@ -150,7 +150,7 @@ impl<'a> LiveProbes<'a> {
         if self.confinement(plugin) == Confinement::None {
             return Ok(Prepared::free(runnable));
         }
-        let needs = plugin.manifest().map(|it| it.sandbox).unwrap_or_default();
+        let needs = plugin.manifest().map(|it| it.sandbox.clone()).unwrap_or_default();
         Owner::new(plugin, &needs, self.workspace).confine(runnable, self.registries.dirs)
     }
 
@@ -160,7 +160,7 @@ impl<'a> LiveProbes<'a> {
         name: &PredicateName,
     ) -> Result<(Runnable, CustomPredicate), String> {
         let manifest = plugin.manifest().map_err(|finding| finding.message)?;
-        let defined = manifest.predicates.into_iter().find(|defined| defined.name == *name);
+        let defined = manifest.predicates.iter().find(|defined| defined.name == *name);
         let predicate = defined.ok_or_else(|| format!("`{name}` is no longer defined"))?;
         let (installations, command) = (&manifest.installations, &predicate.command);
         let resolved = match self.acquire {
@@ -172,7 +172,7 @@ impl<'a> LiveProbes<'a> {
             }
         };
         match resolved {
-            Ok(Some(runnable)) => Ok((runnable, predicate)),
+            Ok(Some(runnable)) => Ok((runnable, predicate.clone())),
             Ok(None) => {
                 self.asked.lacks_programs.set(true);
                 Err(format!(

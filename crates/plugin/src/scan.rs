@@ -147,7 +147,7 @@ impl Walk<'_> {
         match manifest {
             Some(manifest) => {
                 let origin = Origin::Registry(self.registry.to_owned());
-                self.scan.plugins.push(Plugin::new(&manifest, origin, file));
+                self.scan.plugins.push(Plugin::of_text(&manifest, origin, file, text));
                 self.scan.findings.extend(findings);
             }
             None => self.scan.invalid.push(Invalid { file: file.to_owned(), findings }),

@@ -103,11 +103,12 @@ fn validate_crate(dir: &Utf8Path) -> Vec<Checked> {
     let mut all: Vec<Checked> = invalid.collect();
     for plugin in &found.plugins {
         let Ok(manifest) = plugin.manifest() else { continue };
-        let (findings, skills) = check_inside(&manifest, &plugin.file, plugin.origin.clone());
+        let (findings, skills) = check_inside(manifest, &plugin.file, plugin.origin.clone());
         if plugin.file.is_file() {
             let findings = found.findings.iter().cloned().chain(findings).collect();
             let file = plugin.file.clone();
-            all.push(Checked { file, kind: Kind::Plugin, findings, manifest: Some(manifest) });
+            let manifest = Some(manifest.clone());
+            all.push(Checked { file, kind: Kind::Plugin, findings, manifest });
         }
         all.extend(skills);
     }

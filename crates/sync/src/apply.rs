@@ -1,6 +1,7 @@
 //! The only writer.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashMap},
     io,
     time::Duration,
@@ -275,12 +276,13 @@ fn came_true(property: &Property, recorded: Option<&Property>) -> bool {
 
 fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied, ApplyError> {
     plan.owned.directories.extend(plan.changes.iter().flat_map(missing_directories));
-    let mut announced = before.clone();
+    let mut announced = Cow::Borrowed(before);
     if !plan.changes.is_empty() {
+        let announced = announced.to_mut();
         announced.entries.extend(plan.adopted.iter().cloned());
         announced.intended = Some(news(&plan.owned, before));
         announced.directories.clone_from(&plan.owned.directories);
-        originals::note(&mut plan, before, &mut announced);
+        originals::note(&mut plan, before, announced);
         announced.save(&places.ledger)?;
     }
     let (mut failed, mut workshops) = (Vec::new(), Workshops::default());
@@ -306,7 +308,7 @@ fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied
     if !plan.changes.is_empty() {
         remove_empty(&mut plan.owned.directories);
     }
-    if plan.owned != announced {
+    if plan.owned != *announced {
         plan.owned.save(&places.ledger)?;
     }
     Ok(Applied { plan, failed })

@@ -1,6 +1,6 @@
 //! What is there now.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::PathBuf};
 
 use agents_system::{
     foreign::ForeignFile,
@@ -19,8 +19,9 @@ pub(crate) const IGNORE_ALL: &str = "*\n";
 /// Everything on disk that a plan depends on.
 #[derive(Debug, Default)]
 pub struct Facts {
-    slots: HashMap<Utf8PathBuf, Slot>,
-    files: HashMap<Utf8PathBuf, File>,
+    // Not by `Utf8PathBuf`, which is compared part by part even if it is the same text.
+    slots: HashMap<PathBuf, Slot>,
+    files: HashMap<PathBuf, File>,
 }
 
 /// A place for a skill.
@@ -73,11 +74,13 @@ impl Facts {
         slots: &mut Slots,
     ) -> Self {
         let mut facts = Self::default();
+        facts.slots.reserve(2 * desired.skills.len());
         for skill in &desired.skills {
             for name in [skill.name.as_str(), &skill.suffixed] {
                 let slot = skill.slot(name);
                 // One place may be the source of one skill and wanted by another.
                 let seen = slots.look(&slot, Some(&skill.source));
+                let slot = slot.into_std_path_buf();
                 if seen == Slot::Source || !facts.slots.contains_key(&slot) {
                     facts.slots.insert(slot, seen);
                 }
@@ -93,13 +96,13 @@ impl Facts {
             }
         }
         // What others want stays, however it looks.
-        let of_workspace =
-            |entry: &&Entry| entry.workspaces.is_empty() || entry.workspaces.contains(workspace);
+        let of_workspace = |entry: &&Entry| entry.workspaces.is_empty() || entry.is_for(workspace);
         for entry in ledger.entries.iter().filter(of_workspace) {
             match &entry.property {
                 Property::Directory { dir, .. } => {
-                    if !facts.slots.contains_key(dir) {
-                        facts.slots.insert(dir.clone(), slots.look(dir, None));
+                    if !facts.slots.contains_key(dir.as_std_path()) {
+                        let slot = slots.look(dir, None);
+                        facts.slots.insert(dir.as_std_path().to_owned(), slot);
                     }
                 }
                 Property::File { file, .. } | Property::Part(Part { file, .. }) => {
@@ -113,32 +116,32 @@ impl Facts {
     /// The same, with this at a place for a skill.
     #[must_use]
     pub fn with_slot(mut self, path: impl Into<Utf8PathBuf>, slot: Slot) -> Self {
-        self.slots.insert(path.into(), slot);
+        self.slots.insert(path.into().into_std_path_buf(), slot);
         self
     }
 
     /// The same, with this in a file.
     #[must_use]
     pub fn with_file(mut self, path: impl Into<Utf8PathBuf>, file: File) -> Self {
-        self.files.insert(path.into(), file);
+        self.files.insert(path.into().into_std_path_buf(), file);
         self
     }
 
     /// What is at a place for a skill.
     #[must_use]
     pub fn slot(&self, path: &Utf8Path) -> &Slot {
-        self.slots.get(path).unwrap_or(&Slot::Free)
+        self.slots.get(path.as_std_path()).unwrap_or(&Slot::Free)
     }
 
     /// What is in a file.
     #[must_use]
     pub fn file(&self, path: &Utf8Path) -> &File {
-        self.files.get(path).unwrap_or(&File::Absent)
+        self.files.get(path.as_std_path()).unwrap_or(&File::Absent)
     }
 
     fn see_file(&mut self, file: &Utf8Path) {
-        if !self.files.contains_key(file) {
-            self.files.insert(file.to_owned(), Self::file_at(file));
+        if !self.files.contains_key(file.as_std_path()) {
+            self.files.insert(file.as_std_path().to_owned(), Self::file_at(file));
         }
     }
 

@@ -161,9 +161,7 @@ impl<'a> Given<'a> {
 
     /// What this workspace wanted earlier and nobody wants now. What others still want is only let go.
     fn abandoned(self, plan: &mut Plan, is_wanted: impl Fn(&Property) -> bool) -> Vec<&'a Entry> {
-        let ours = |entry: &&Entry| {
-            entry.workspaces.contains(self.workspace) && !is_wanted(&entry.property)
-        };
+        let ours = |entry: &&Entry| entry.is_for(self.workspace) && !is_wanted(&entry.property);
         let (shared, alone): (Vec<&Entry>, Vec<&Entry>) =
             self.ledger.entries.iter().filter(ours).partition(|entry| entry.workspaces.len() > 1);
         for entry in shared {

@@ -4,6 +4,8 @@
 use std::{
     collections::HashMap,
     io::{self, Read as _},
+    path::PathBuf,
+    rc::Rc,
 };
 
 use agents_plugin::skills::{Content, MARKER, content_of};
@@ -21,33 +23,63 @@ use crate::{
 /// Changes with what is remembered.
 const LAYOUT: &str = "slots 1";
 
+/// What is asked about a place.
+const ABOUT: &str = "slot";
+
 /// Looks at places for skills.
 #[derive(Debug)]
 pub(crate) struct Slots {
     memory: Memory<Slot>,
-    /// The real paths of the directories that they lie in.
-    real: HashMap<Utf8PathBuf, Option<Utf8PathBuf>>,
+    /// The directories that they lie in.
+    parents: HashMap<PathBuf, Rc<Parent>>,
+}
+
+/// A directory that places for skills lie in.
+#[derive(Debug)]
+struct Parent {
+    /// Its real path; `None` if there is none.
+    real: Option<Utf8PathBuf>,
+    names: Names,
+}
+
+/// What is in a directory.
+#[derive(Debug)]
+enum Names {
+    /// Nothing but these, in lower case and in order: file systems differ in whether case counts.
+    All(Vec<String>),
+    /// It cannot be told by names.
+    Unclear,
 }
 
 impl Slots {
     /// Remembers nothing.
     pub(crate) fn unknown() -> Self {
-        Self { memory: Memory::none(), real: HashMap::new() }
+        Self { memory: Memory::none(), parents: HashMap::new() }
     }
 
     /// With what is remembered about those of a workspace.
     pub(crate) fn remembered(cache: &Utf8Path, workspace: &Utf8Path) -> Self {
         let file = cache.join("slots").join(name_hash(workspace.as_str()));
         let memory = Memory::load(CacheFile::new(file, LAYOUT));
-        Self { memory, real: HashMap::new() }
+        Self { memory, parents: HashMap::new() }
     }
 
     /// What is at a place; `source` is the real path of the skill that is to be put there.
     pub(crate) fn look(&mut self, slot: &Utf8Path, source: Option<&Utf8Path>) -> Slot {
-        let real = self.real_path(slot);
+        let parent = slot.parent().map(|dir| self.parent(dir));
+        let inside = parent.as_deref().zip(slot.file_name());
+        let real = inside.and_then(|(parent, name)| Some(parent.real.as_ref()?.join(name)));
         // A real path leads over no link, so this one does not either.
         if real.is_some() && real.as_deref() == source {
             return Slot::Source;
+        }
+        // Hardly any name with a suffix is ever taken, and asking for each of them is slow.
+        if inside.is_some_and(|(parent, name)| parent.names.lack(name)) {
+            return Slot::Free;
+        }
+        // Only directories are remembered, so one that looks as it did is neither gone nor a link by now.
+        if let Some(known) = real.as_deref().and_then(|real| self.memory.recall(ABOUT, real)) {
+            return known;
         }
         let Ok(data) = slot.symlink_metadata() else { return Slot::Free };
         if data.is_symlink() {
@@ -59,7 +91,7 @@ impl Slots {
             };
         }
         match real {
-            Some(real) => self.memory.ask("slot", &real, |watch| look_into(&real, watch)),
+            Some(real) => self.memory.learn(ABOUT, &real, |watch| look_into(&real, watch)),
             None => look_into(slot, &mut Watch::new()),
         }
     }
@@ -69,13 +101,45 @@ impl Slots {
         self.memory.save();
     }
 
-    fn real_path(&mut self, slot: &Utf8Path) -> Option<Utf8PathBuf> {
-        let (dir, name) = (slot.parent()?, slot.file_name()?);
-        let real = match self.real.get(dir) {
-            Some(real) => real,
-            None => self.real.entry(dir.to_owned()).or_insert(dir.canonicalize_utf8().ok()),
+    fn parent(&mut self, dir: &Utf8Path) -> Rc<Parent> {
+        // Not by `Utf8Path`, which is compared part by part even if it is the same text.
+        if let Some(parent) = self.parents.get(dir.as_std_path()) {
+            return Rc::clone(parent);
+        }
+        let parent = Rc::new(Parent { real: dir.canonicalize_utf8().ok(), names: Names::of(dir) });
+        self.parents.insert(dir.as_std_path().to_owned(), Rc::clone(&parent));
+        parent
+    }
+}
+
+impl Names {
+    fn of(dir: &Utf8Path) -> Self {
+        let listed = match fs_err::read_dir(dir) {
+            Ok(listed) => listed,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::All(Vec::new()),
+            Err(_) => return Self::Unclear,
         };
-        Some(real.as_ref()?.join(name))
+        let mut names = Vec::new();
+        for entry in listed {
+            // What other letters are the same as is for the file system to say.
+            match entry.map(|entry| entry.file_name().into_string()) {
+                Ok(Ok(name)) if name.is_ascii() => names.push(name.to_ascii_lowercase()),
+                _ => return Self::Unclear,
+            }
+        }
+        names.sort_unstable();
+        Self::All(names)
+    }
+
+    /// Whether nothing has this name.
+    fn lack(&self, name: &str) -> bool {
+        match self {
+            Self::All(names) => {
+                let name = name.to_ascii_lowercase();
+                name.is_ascii() && names.binary_search(&name).is_err()
+            }
+            Self::Unclear => false,
+        }
     }
 }
 

@@ -59,6 +59,15 @@ pub struct Entry {
     pub from: String,
 }
 
+impl Entry {
+    /// Whether this workspace is among those that want it.
+    #[must_use]
+    pub fn is_for(&self, workspace: &Utf8Path) -> bool {
+        // There is hardly ever more than one, and a set of `Utf8PathBuf` compares them part by part.
+        self.workspaces.iter().any(|it| it.as_std_path() == workspace.as_std_path())
+    }
+}
+
 /// What something of ours is to the host.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,

@@ -115,13 +115,27 @@ impl<T: Clone + Serialize + DeserializeOwned> Memory<T> {
     /// The answer to `question` about `dir`, which is its real path: the remembered one if everything in the
     /// directory that it depends on is as it was, else what `read` says.
     pub fn ask(&mut self, question: &str, dir: &Utf8Path, read: impl FnOnce(&mut Watch) -> T) -> T {
-        let key = format!("{question} {dir}");
-        if let Some(known) = self.known.get_mut(&key)
-            && known.holds(dir)
-        {
-            known.asked = true;
-            return known.answer.clone();
+        match self.recall(question, dir) {
+            Some(answer) => answer,
+            None => self.learn(question, dir, read),
         }
+    }
+
+    /// The remembered answer, if everything in the directory that it depends on is as it was.
+    pub fn recall(&mut self, question: &str, dir: &Utf8Path) -> Option<T> {
+        let known = self.known.get_mut(&key(question, dir)).filter(|known| known.holds(dir))?;
+        known.asked = true;
+        Some(known.answer.clone())
+    }
+
+    /// What `read` says, remembered in place of any earlier answer.
+    pub fn learn(
+        &mut self,
+        question: &str,
+        dir: &Utf8Path,
+        read: impl FnOnce(&mut Watch) -> T,
+    ) -> T {
+        let key = key(question, dir);
         let mut watch = Watch::new();
         let answer = read(&mut watch);
         match watch.settle(dir).filter(|_| self.file.is_some()) {
@@ -144,6 +158,10 @@ impl<T: Clone + Serialize + DeserializeOwned> Memory<T> {
             let _ = file.store(&self.known);
         }
     }
+}
+
+fn key(question: &str, dir: &Utf8Path) -> String {
+    format!("{question} {dir}")
 }
 
 impl<T> Known<T> {

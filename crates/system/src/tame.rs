@@ -22,7 +22,9 @@ pub enum Styles {
 #[must_use]
 pub fn tame(text: &str, styles: Styles) -> Cow<'_, str> {
     let is_wild = |c: char| c != '\n' && c != '\t' && (c.is_control() || turns_text(c));
-    if !text.contains(is_wild) {
+    // Most text is plain, and that is found out many bytes at a time.
+    let is_plain = |byte: u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
+    if text.bytes().fold(true, |all, byte| all & is_plain(byte)) || !text.contains(is_wild) {
         return Cow::Borrowed(text);
     }
     let mut tamed = String::with_capacity(text.len());

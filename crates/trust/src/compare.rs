@@ -223,6 +223,9 @@ impl Comparison {
 /// One line for each difference between two lock files.
 #[must_use]
 pub fn differences(before: &Lock, after: &Lock) -> Vec<String> {
+    if before == after {
+        return Vec::new();
+    }
     let only_in = |one: &Lock, other: &Lock| -> Vec<Entry> {
         let is_new = |it: &&Entry| other.entries().binary_search(it).is_err();
         one.entries().iter().filter(is_new).cloned().collect()

@@ -19,6 +19,7 @@ use agents_plugin::{
     plugin::{Origin, Plugin},
     skills::{Mode, Skill, SkillOrigin, SkillTree, Skipped, TreeEntry, TreeKind, Why},
 };
+use agents_system::cache::Digest;
 use agents_workspace::{CrateName, PackageSource, Workspace};
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -116,7 +117,7 @@ impl<'a> Surveyor<'a> {
             Origin::Crate(name, version) => self.krate(name, &version.to_string(), plugin.dir()),
         };
         let trust = self.trust.get(&key(plugin)).copied().unwrap_or(Trust::Embedded);
-        let hash = (trust != Trust::Own).then(|| Hash::new(&content(plugin).digest()));
+        let hash = (trust != Trust::Own).then(|| Hash::new(&content_digest(plugin)));
         let name = plugin.name.to_string();
         Item { entry: Entry { kind: Kind::Plugin, name, source, hash }, trust }
     }
@@ -398,10 +399,20 @@ fn content(plugin: &Plugin) -> SkillTree {
     SkillTree { entries: files.into_iter().map(entry).collect() }
 }
 
+/// The digest of a plugin's [`content`]. Most plugins are one manifest that was read when they were loaded, or looks as it did
+/// then; its digest is known, and it is that of what counts in this run, even if somebody writes the file meanwhile.
+fn content_digest(plugin: &Plugin) -> Digest {
+    let text = plugin.text_digest().filter(|_| own_programs(plugin).is_empty());
+    match text {
+        Some(text) => SkillTree::digest_of_file(&last(&plugin.file), text),
+        None => content(plugin).digest(),
+    }
+}
+
 /// The files beside its manifest that a plugin runs.
 fn own_programs(plugin: &Plugin) -> Vec<Utf8PathBuf> {
     use agents_install::Entry::{Executable, Script};
-    let manifest = plugin.manifest().unwrap_or_default();
+    let Ok(manifest) = plugin.manifest() else { return Vec::new() };
     let of = |it: &Installation| match (&it.source, &it.entry) {
         (None, Some(Executable(path) | Script(path))) => Some(Utf8PathBuf::from(path)),
         _ => None,

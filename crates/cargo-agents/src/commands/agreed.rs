@@ -5,7 +5,7 @@ mod programs;
 mod running;
 mod trees;
 
-use std::collections::BTreeMap;
+use std::{cell::LazyCell, collections::BTreeMap};
 
 use agents_install::git::TreeNow;
 use agents_plugin::{
@@ -155,11 +155,12 @@ pub(crate) fn settle(
         false => surveyor.unseen(wanted.skills.skipped.iter().chain(&wanted.agents.skipped)),
     };
     // A skill that cannot be read has no hash, but is there.
-    let digests = wanted.digests();
+    let digests = LazyCell::new(|| wanted.digests());
     let is_unread = |entry: &&Entry| {
         let mut unread = wanted.skills.skills.iter();
-        let is_it =
-            |it: &Skill| it.name.as_str() == entry.name && !digests.contains_key(it.dir.as_path());
+        let is_it = |it: &Skill| {
+            it.name.as_str() == entry.name && !digests.contains_key(it.dir.as_std_path())
+        };
         entry.kind == Kind::Skill && unread.any(is_it)
     };
     let gone = settled.comparison.gone.iter();
@@ -185,7 +186,7 @@ fn survey(surveyor: &Surveyor<'_>, wanted: &Wanted) -> (Vec<Subject>, Vec<Item>)
     let plugins = plugins.map(|(key, item)| (Subject::Plugin(key), item));
     let digests = wanted.digests();
     let skills = wanted.skills.skills.iter().enumerate().filter_map(|(at, skill)| {
-        let hash = Hash::parse(digests.get(skill.dir.as_path())?)?;
+        let hash = Hash::parse(digests.get(skill.dir.as_std_path())?)?;
         Some((Subject::Skill(at), surveyor.skill(skill, hash)))
     });
     let agents = wanted.agents.agents.iter().enumerate().map(|(at, it)| {

@@ -54,7 +54,7 @@ impl Standing {
             Self::ExceptServers => "; hosts run its MCP servers with your rights, outside of it",
             Self::Free | Self::Confined => "",
         };
-        let needs = plugin.manifest().map(|it| it.sandbox).unwrap_or_default();
+        let needs = plugin.manifest().map(|it| it.sandbox.clone()).unwrap_or_default();
         match sandbox::available() {
             Availability::Unavailable(lack) => format!("its programs do not run: {lack}{rest}"),
             Availability::Available => {

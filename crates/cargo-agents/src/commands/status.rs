@@ -130,10 +130,11 @@ struct HostView {
 }
 
 pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Failure> {
-    let (all, mut findings) = wanted::all_hosts(settings)?;
     visit(settings, Acquire::Never, BrokenWorkspace::Fails, |here, _| {
         let root = root_of(here)?;
-        let hosts = wanted::configured(here.registries.config, &all, &mut findings);
+        let config = here.registries.config;
+        let (all, mut findings) = wanted::hosts_of(settings, config)?;
+        let hosts = wanted::configured(config, &all, &mut findings);
         let home = wanted::home()?;
         let roots = wanted::roots(&home, Some(root));
         let mut wanted = wanted::wanted_with(here, &hosts, &roots, Fetch::Never);

@@ -113,11 +113,12 @@ pub(super) fn bring(
     edited: Edited,
     terms: &Terms,
 ) -> Result<Brought, Failure> {
-    let (all, mut findings) = wanted::all_hosts(settings)?;
     let acquire = if mode == Mode::Apply { Acquire::IfMissing } else { Acquire::Never };
     visit(settings, acquire, BrokenWorkspace::Fails, |here, _| {
         let root = root_of(here)?;
-        let hosts = wanted::configured(here.registries.config, &all, &mut findings);
+        let config = here.registries.config;
+        let (all, mut findings) = wanted::hosts_of(settings, config)?;
+        let hosts = wanted::configured(config, &all, &mut findings);
         let home = wanted::home()?;
         let roots = wanted::roots(&home, Some(root));
         let mut wanted = wanted::wanted(here, &hosts, &roots);

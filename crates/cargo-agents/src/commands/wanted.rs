@@ -3,9 +3,9 @@
 pub(super) mod agents;
 mod own_agents;
 
-use std::{collections::HashMap, rc::Rc};
+use std::{collections::HashMap, path::Path, rc::Rc};
 
-use agents_host::{Event, Host, HostId, Overrides, Roots, find, hooks::OUR_NAME, hosts};
+use agents_host::{Event, Host, HostId, Overrides, Roots, find, hooks::OUR_NAME, hosts, hosts_for};
 use agents_plugin::{
     config::Config,
     hooks::ActiveHook,
@@ -38,10 +38,25 @@ const OVERRIDES: &str = "hosts.toml";
 
 /// All hosts that there are, with the user's changes.
 pub(super) fn all_hosts(settings: &Settings) -> Result<(Vec<Host>, Vec<Finding>), Failure> {
+    with_overrides(settings, hosts)
+}
+
+/// The same, without those that are certainly not among the [`configured`] ones.
+pub(super) fn hosts_of(
+    settings: &Settings,
+    config: &Config,
+) -> Result<(Vec<Host>, Vec<Finding>), Failure> {
+    with_overrides(settings, |overrides| hosts_for(&config.hosts, overrides))
+}
+
+fn with_overrides<T>(
+    settings: &Settings,
+    load: impl FnOnce(Option<Overrides<'_>>) -> T,
+) -> Result<T, Failure> {
     let file = settings.dirs.config.join(OVERRIDES);
     match fs_err::read_to_string(&file) {
-        Ok(text) => Ok(hosts(Some(Overrides { file: &file, text: &text }))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(hosts(None)),
+        Ok(text) => Ok(load(Some(Overrides { file: &file, text: &text }))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(load(None)),
         Err(error) => Err(Failure::new(ErrorKind::Usage, error.to_string())),
     }
 }
@@ -153,8 +168,9 @@ pub(super) fn wanted_with(
 
 impl Wanted {
     /// The digests of what skills consist of, by their directories.
-    pub(super) fn digests(&self) -> HashMap<&Utf8Path, &str> {
-        self.desired.skills.iter().map(|it| (it.source.as_path(), it.digest.as_str())).collect()
+    pub(super) fn digests(&self) -> HashMap<&Path, &str> {
+        let skills = self.desired.skills.iter();
+        skills.map(|it| (it.source.as_std_path(), it.digest.as_str())).collect()
     }
 
     /// Brings this content instead of what the skill consists of now; nothing, if there is none.
@@ -194,7 +210,7 @@ impl Wanted {
 }
 
 /// A server that hosts would start, of a workspace that the user has not spoken for.
-fn withheld((plugin, server): (&Plugin, McpServer)) -> Finding {
+fn withheld((plugin, server): (&Plugin, &McpServer)) -> Finding {
     let (name, plugin_name) = (&server.name, &plugin.name);
     Finding::warning(format!(
         "the MCP server `{name}` of `{plugin_name}` is left out: it is a program that comes with this workspace"

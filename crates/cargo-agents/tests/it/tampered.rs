@@ -1,4 +1,4 @@
-//! Somebody else writes into our cache.
+//! Somebody else writes into our cache, or changes a manifest behind its back.
 
 use agents_testkit::{repo::Repo, scratch};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -198,4 +198,39 @@ fn a_repository_that_a_plugin_names_is_looked_through_too() {
     assert!(run.stderr.contains("was changed in our cache"), "{run:?}");
     assert!(!it.path(".claude/skills/planted").exists());
     assert_eq!(it.lock(), lock);
+}
+
+// ---- manifests in directories
+
+/// Manifests are not read again to be compared with what was agreed to, and still no change of one goes unnoticed.
+#[test]
+fn a_manifest_that_changes_without_looking_so_is_recorded_anew() {
+    let it = Trusting::new();
+    it.config("");
+    let file = it.world.plugin("sql", &server("first"));
+    it.ok(&["sync"]);
+    let mut known = vec![it.lock()];
+    // Right after it was read, and when nothing is young any more.
+    for (url, pause) in [("other", 0), ("third", 0), ("fifth", 2_100), ("sixth", 2_100)] {
+        std::thread::sleep(std::time::Duration::from_millis(pause));
+        assert!(it.ok(&["sync"]).stdout.starts_with("Nothing to do"));
+        let before = std::fs::metadata(&file).unwrap();
+        std::fs::write(&file, server(url)).unwrap();
+        let opened = std::fs::File::options().write(true).open(&file).unwrap();
+        opened.set_modified(before.modified().unwrap()).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), before.len());
+        it.ok(&["sync"]);
+        assert!(it.read(".mcp.json").contains(url), "what counts is what is recorded");
+        assert!(!known.contains(&it.lock()), "{url}: {}", it.lock());
+        known.push(it.lock());
+        // Nothing of it comes from what is remembered.
+        std::fs::remove_dir_all(it.world.home().join("cache/registries")).unwrap();
+        it.ok(&["sync", "--locked"]);
+    }
+}
+
+fn server(url: &str) -> String {
+    format!(
+        "name = \"sql\"\ncrates = [\"tiny-sql\"]\n[[mcp_servers]]\nname = \"db\"\nurl = \"https://{url}.example\"\n"
+    )
 }

@@ -94,6 +94,24 @@ fn one_host_can_be_had_alone() {
 }
 
 #[test]
+fn no_more_hosts_are_read_than_it_takes() {
+    let named = |names: &[&str], overrides: Option<&str>| {
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        let file = Utf8Path::new("hosts.toml");
+        let (hosts, findings) = hosts_for(&names, overrides.map(|text| Overrides { file, text }));
+        let ids: Vec<String> = hosts.iter().map(|host| host.id.to_string()).collect();
+        (ids.join(" "), findings.len())
+    };
+    assert_eq!(named(&["kiro", "claude", "kiro"], None), ("claude kiro".to_owned(), 0));
+    let all = ids().collect::<Vec<_>>().join(" ");
+    // Each of these is found, or missed, among all of them.
+    assert_eq!(named(&["kiro", "claude-code"], None), (all.clone(), 0));
+    assert_eq!(named(&["kiro", "klaude"], None), (all.clone(), 0));
+    // What is wrong with the override of another host is said, too.
+    assert_eq!(named(&["kiro"], Some("[host.codex]\nnmae = 'x'\n")), (all, 1));
+}
+
+#[test]
 fn the_user_replaces_single_keys() {
     let (hosts, findings) = with(
         r#"

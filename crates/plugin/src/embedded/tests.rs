@@ -19,7 +19,7 @@ fn manifest(scratch: &Scratch) -> Manifest {
     let scan = look(scratch, Owner::Dependency);
     assert!(scan.invalid.is_empty(), "{:?}", scan.invalid);
     let [plugin] = scan.plugins.as_slice() else { panic!("{scan:?}") };
-    plugin.manifest().unwrap()
+    plugin.manifest().unwrap().clone()
 }
 
 fn cargo_toml(metadata: &str) -> String {
@@ -189,7 +189,7 @@ fn the_agents_directory_is_for_members_only() {
     let scratch = Scratch::new();
     scratch.write(".agents/skills/a/SKILL.md", SKILL);
     assert!(look(&scratch, Owner::Dependency).plugins.is_empty());
-    let member = look(&scratch, Owner::Member).plugins.remove(0).manifest().unwrap();
+    let member = look(&scratch, Owner::Member).plugins.remove(0).manifest().unwrap().clone();
     assert_eq!(paths(&member), [pair(".agents/skills", "workspace-member()")]);
 }
 

@@ -18,6 +18,22 @@ fn manifest(name: &str) -> String {
 }
 
 #[test]
+fn a_plugin_knows_the_digest_of_its_text_and_keeps_it_in_the_cache() {
+    let scratch = Scratch::new();
+    scratch.write("a/SYMPOSIUM.toml", manifest("a"));
+    scratch.write("b/SKILL.md", SKILL);
+    let found = scan_all(&scratch);
+    let stored: Scan = postcard::from_bytes(&postcard::to_allocvec(&found).unwrap()).unwrap();
+    let texts = [manifest("a"), SKILL.to_owned()];
+    for (plugin, text) in found.plugins.iter().chain(&stored.plugins).zip(texts.iter().cycle()) {
+        let digest = agents_system::cache::digest(text.as_bytes());
+        assert_eq!(plugin.text_digest(), Some(digest), "{}", plugin.name);
+        assert_eq!(plugin.manifest().unwrap().name, plugin.name);
+        assert_eq!(plugin.offers(), &crate::plugin::Offers::default());
+    }
+}
+
+#[test]
 fn an_empty_or_missing_directory_holds_nothing() {
     let scratch = Scratch::new();
     fs_err::create_dir_all(scratch.path("empty")).unwrap();

@@ -1,6 +1,6 @@
 //! A directory that is searched for skills, and what is known about whatever is found there.
 
-use std::{collections::HashMap, io};
+use std::{collections::HashMap, io, path::PathBuf};
 
 use agents_install::{Update, git::GitAddress};
 use agents_system::{
@@ -78,9 +78,9 @@ pub(super) fn of_path(
     let missing = || at(Finding::warning(format!("there is no directory `{path}` for {what}")));
     let Some(ground) = Ground::of(plugin, catalog, workspace, reals) else { return Err(missing()) };
     let wanted = plugin.dir().join(path);
-    let real = match wanted.canonicalize_utf8() {
-        Ok(real) if real.is_dir() => real,
-        Ok(_) => return Err(missing()),
+    let real = match reals.directory(&wanted) {
+        Ok(Some(real)) => real,
+        Ok(None) => return Err(missing()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(missing()),
         Err(error) => return Err(Box::new(crate::scan::unreadable(&wanted, &error))),
     };
@@ -106,15 +106,35 @@ pub(super) fn of_path(
 
 /// The real paths of directories, each found out once: all plugins of a registry share its root.
 #[derive(Debug, Default)]
-pub(super) struct Reals(HashMap<Utf8PathBuf, Utf8PathBuf>);
+pub(super) struct Reals(HashMap<PathBuf, Utf8PathBuf>);
 
 impl Reals {
+    /// The real path of what is probably a directory in one that was asked for before; `None` if it is none.
+    fn directory(&mut self, path: &Utf8Path) -> io::Result<Option<Utf8PathBuf>> {
+        if let Some(real) = self.plain_directory(path) {
+            return Ok(Some(real));
+        }
+        let real = path.canonicalize_utf8()?;
+        Ok(real.is_dir().then_some(real))
+    }
+
+    /// The same if it is one and no link. Elsewhere the real path may be spelt in another way, too.
+    fn plain_directory(&mut self, path: &Utf8Path) -> Option<Utf8PathBuf> {
+        let Some(Utf8Component::Normal(name)) = path.components().next_back() else { return None };
+        let parent = path.parent().filter(|_| cfg!(target_os = "linux"))?;
+        let real = match self.0.get(parent.as_std_path()) {
+            Some(real) => real.join(name),
+            None => self.plain_directory(parent)?.join(name),
+        };
+        real.symlink_metadata().is_ok_and(|data| data.is_dir()).then_some(real)
+    }
+
     fn of(&mut self, dir: &Utf8Path) -> io::Result<Utf8PathBuf> {
-        if let Some(real) = self.0.get(dir) {
+        if let Some(real) = self.0.get(dir.as_std_path()) {
             return Ok(real.clone());
         }
         let real = dir.canonicalize_utf8()?;
-        self.0.insert(dir.to_owned(), real.clone());
+        self.0.insert(dir.as_std_path().to_owned(), real.clone());
         Ok(real)
     }
 }

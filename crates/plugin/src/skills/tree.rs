@@ -107,23 +107,39 @@ impl SkillTree {
     /// Equal for equal content: paths, kinds, whether files can be run, and bytes.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        let mut all = Vec::new();
-        let mut field = |bytes: &[u8]| {
-            all.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-            all.extend_from_slice(bytes);
-        };
-        for TreeEntry { path, kind } in &self.entries {
-            field(path.as_str().as_bytes());
-            match kind {
-                TreeKind::Dir => field(b"d"),
-                TreeKind::File { mode, bytes } => {
-                    field(if *mode == Mode::Executable { b"x" } else { b"f" });
-                    field(&cache::digest(bytes));
-                }
+        digest_of_entries(self.entries.iter().map(|TreeEntry { path, kind }| match kind {
+            TreeKind::Dir => (path.as_path(), None),
+            TreeKind::File { mode, bytes } => (path.as_path(), Some((*mode, cache::digest(bytes)))),
+        }))
+    }
+
+    /// What the [`digest`](Self::digest) of a tree of nothing but a plain file would be, whose bytes have this one.
+    #[must_use]
+    pub fn digest_of_file(path: &Utf8Path, bytes: Digest) -> Digest {
+        digest_of_entries([(path, Some((Mode::Plain, bytes)))])
+    }
+}
+
+/// The digest of a tree: paths in order, and what is in files; a directory has nothing.
+fn digest_of_entries<'e>(
+    entries: impl IntoIterator<Item = (&'e Utf8Path, Option<(Mode, Digest)>)>,
+) -> Digest {
+    let mut all = Vec::new();
+    let mut field = |bytes: &[u8]| {
+        all.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        all.extend_from_slice(bytes);
+    };
+    for (path, file) in entries {
+        field(path.as_str().as_bytes());
+        match file {
+            None => field(b"d"),
+            Some((mode, bytes)) => {
+                field(if mode == Mode::Executable { b"x" } else { b"f" });
+                field(&bytes);
             }
         }
-        cache::digest(&all)
     }
+    cache::digest(&all)
 }
 
 /// What is in `dir`, in short; it is its real path, and links in it are followed inside it only.

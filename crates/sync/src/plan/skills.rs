@@ -1,6 +1,9 @@
 //! Skills: one directory each, under the plain name where that is free and ours to take.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    path::{Path, PathBuf},
+};
 
 use agents_system::{
     finding::{Finding, Place},
@@ -16,11 +19,11 @@ use crate::{
 
 pub(super) fn plan(plan: &mut Plan, given: Given<'_>) {
     let Given { desired, facts, ledger, .. } = given;
-    let mut taken: HashSet<Utf8PathBuf> = HashSet::new();
+    let mut taken: HashSet<PathBuf> = HashSet::with_capacity(desired.skills.len());
     let records = Records::of(ledger);
     let crowded = crowded_names(desired);
     for skill in &desired.skills {
-        let is_crowded = crowded.contains(&(skill.dir.as_path(), skill.name.as_str()));
+        let is_crowded = crowded.contains(&(skill.dir.as_str(), skill.name.as_str()));
         let Some(slot) = choose_slot(skill, facts, &records, is_crowded, &taken) else {
             let finding = Finding::warning(format!(
                 "the skill `{}` is not installed: `{}` is not ours",
@@ -33,11 +36,11 @@ pub(super) fn plan(plan: &mut Plan, given: Given<'_>) {
             plan.unchanged += 1;
             continue;
         }
-        taken.insert(slot.clone());
+        taken.insert(slot.as_std_path().to_owned());
         settle(plan, given, skill, &slot, &records);
     }
     let is_wanted = |property: &Property| match property {
-        Property::Directory { dir, .. } => taken.contains(dir),
+        Property::Directory { dir, .. } => taken.contains(dir.as_std_path()),
         Property::File { .. } | Property::Part(_) => true,
     };
     for entry in given.abandoned(plan, is_wanted) {
@@ -55,21 +58,21 @@ pub(super) fn plan(plan: &mut Plan, given: Given<'_>) {
 /// What the ledger says about directories, by their paths. There may be thousands.
 struct Records<'l> {
     entries: &'l [Entry],
-    /// Where in the ledger.
-    at: HashMap<&'l Utf8Path, usize>,
+    /// Where in the ledger. Not by `Utf8Path`, which is compared part by part even if it is the same text.
+    at: HashMap<&'l Path, usize>,
 }
 
 impl<'l> Records<'l> {
     fn of(ledger: &'l Ledger) -> Self {
         let directories = ledger.entries.iter().enumerate().filter_map(|(at, entry)| {
             let Property::Directory { dir, .. } = &entry.property else { return None };
-            Some((dir.as_path(), at))
+            Some((dir.as_std_path(), at))
         });
         Self { entries: &ledger.entries, at: directories.collect() }
     }
 
     fn entry(&self, slot: &Utf8Path) -> Option<&'l Entry> {
-        self.at.get(slot).map(|at| &self.entries[*at])
+        self.at.get(slot.as_std_path()).map(|at| &self.entries[*at])
     }
 
     /// Of what we put there.
@@ -82,7 +85,7 @@ impl<'l> Records<'l> {
 
     /// Puts an entry where the old one was; no other has been removed since.
     fn replace(&self, owned: &mut Ledger, slot: &Utf8Path, entry: Entry) {
-        match self.at.get(slot) {
+        match self.at.get(slot.as_std_path()) {
             Some(at) => owned.entries[*at] = entry,
             None => owned.entries.push(entry),
         }
@@ -90,10 +93,11 @@ impl<'l> Records<'l> {
 }
 
 /// Names that more than one skill wants in one directory: all of them get their suffix.
-fn crowded_names(desired: &Desired) -> HashSet<(&Utf8Path, &str)> {
-    let mut wanted: HashMap<(&Utf8Path, &str), BTreeSet<&str>> = HashMap::new();
+fn crowded_names(desired: &Desired) -> HashSet<(&str, &str)> {
+    let mut wanted: HashMap<(&str, &str), BTreeSet<&str>> =
+        HashMap::with_capacity(desired.skills.len());
     for skill in &desired.skills {
-        let place = (skill.dir.as_path(), skill.name.as_str());
+        let place = (skill.dir.as_str(), skill.name.as_str());
         wanted.entry(place).or_default().insert(&skill.suffixed);
     }
     wanted.into_iter().filter(|(_, origins)| origins.len() > 1).map(|(place, _)| place).collect()
@@ -105,7 +109,7 @@ fn choose_slot(
     facts: &Facts,
     records: &Records<'_>,
     is_crowded: bool,
-    taken: &HashSet<Utf8PathBuf>,
+    taken: &HashSet<PathBuf>,
 ) -> Option<Utf8PathBuf> {
     let ours = |slot: &Utf8PathBuf| match facts.slot(slot) {
         Slot::Free | Slot::Source => true,
@@ -114,7 +118,7 @@ fn choose_slot(
     };
     let plain = (!is_crowded).then(|| skill.slot(skill.name.as_str()));
     let mut names = plain.into_iter().chain([skill.slot(&skill.suffixed)]);
-    names.find(|slot| !taken.contains(slot) && ours(slot))
+    names.find(|slot| !taken.contains(slot.as_std_path()) && ours(slot))
 }
 
 fn settle(

@@ -82,6 +82,32 @@ fn whatever_happens_to_an_installed_skill_is_seen_as_if_nothing_were_remembered(
 }
 
 #[test]
+fn names_that_are_taken_are_seen_among_whatever_else_is_there() {
+    for neighbour in [None, Some("readme"), Some("Übung")] {
+        let scratch = Scratch::new();
+        let world = World::at(scratch.root());
+        let files = tree(&[("SKILL.md", "theirs")]);
+        let one = |name| skill(&world.path("skills"), name, "one", files.clone());
+        let skills = ["both", "free", "plain", "suffix"].map(one).into_iter().collect();
+        let desired = Desired { skills, ..Desired::default() };
+        let theirs = ["both", "both-one", "plain", "suffix-one"];
+        for name in theirs.into_iter().chain(neighbour) {
+            world.write(&format!("skills/{name}/SKILL.md"), "mine");
+        }
+        let done = world.sync(&desired);
+        let said: Vec<&str> = done.plan.findings.iter().map(|it| it.message.as_str()).collect();
+        let refused = ["the skill `both` is not installed: `both-one` is not ours"];
+        assert_eq!(said, refused, "{neighbour:?}");
+        for name in theirs {
+            assert_eq!(world.read(&format!("skills/{name}/SKILL.md")).unwrap(), "mine");
+        }
+        for name in ["free", "plain-one", "suffix"] {
+            assert_eq!(world.read(&format!("skills/{name}/SKILL.md")).unwrap(), "theirs");
+        }
+    }
+}
+
+#[test]
 fn a_skill_whose_source_has_changed_since_it_was_planned_is_not_written() {
     let scratch = Scratch::new();
     let world = World::at(scratch.root());

@@ -100,7 +100,7 @@ impl<'s> Machine<'s> {
     /// What is ours for this workspace, with what is there of it now.
     pub(super) fn owned(&self) -> Option<(Vec<&Entry>, Facts)> {
         let (Ok(ledger), Some(root)) = (&self.ledger, &self.root) else { return None };
-        let entries = ledger.entries.iter().filter(|entry| entry.workspaces.contains(root));
+        let entries = ledger.entries.iter().filter(|entry| entry.is_for(root));
         Some((entries.collect(), Facts::look(&agents_sync::Desired::default(), ledger, root)))
     }
 

@@ -70,7 +70,7 @@ fn orphan_workspaces(ledger: &Ledger) -> Vec<Problem> {
     };
     let gone = all.into_iter().filter(|root| is_gone(root));
     gone.map(|root| {
-        let count = ledger.entries.iter().filter(|it| it.workspaces.contains(root)).count();
+        let count = ledger.entries.iter().filter(|it| it.is_for(root)).count();
         let said = format!("{} kept for a workspace that does not exist any more", are(count));
         let finding = Finding::warning(said).at(Place::file(root));
         ORPHAN_WORKSPACE.problem(finding).repair(Repair::Release(root.clone()))

@@ -74,7 +74,7 @@ fn bring(here: &Here<'_>) -> Option<Applied> {
         return None;
     }
     let root = here.workspace.as_ref()?.root.as_path();
-    let (all, mut findings) = wanted::all_hosts(settings).ok()?;
+    let (all, mut findings) = wanted::hosts_of(settings, config).ok()?;
     let hosts = wanted::configured(config, &all, &mut findings);
     let home: Utf8PathBuf = wanted::home().ok()?;
     let mut wanted = wanted::wanted(here, &hosts, &wanted::roots(&home, Some(root)));

@@ -29,6 +29,15 @@ fn digest(scratch: &Scratch, dir: &str) -> agents_system::cache::Digest {
 }
 
 #[test]
+fn the_digest_of_a_single_file_is_that_of_a_tree_of_it() {
+    let scratch = Scratch::new();
+    scratch.write("s/SYMPOSIUM.toml", "name = \"x\"\n");
+    let bytes = agents_system::cache::digest(b"name = \"x\"\n");
+    let of_file = SkillTree::digest_of_file(Utf8Path::new("SYMPOSIUM.toml"), bytes);
+    assert_eq!(of_file, digest(&scratch, "s"));
+}
+
+#[test]
 fn files_directories_and_modes() {
     let scratch = Scratch::new();
     scratch.write("s/SKILL.md", "text");
