@@ -61,7 +61,8 @@ pub struct IsolationSettings {
 impl Default for IsolationSettings {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let slots = NonZeroUsize::new(cores.get() / 2).unwrap_or(NonZeroUsize::MIN);
+        // Agents mostly wait for their models: a few more than could build at the same time.
+        let slots = NonZeroUsize::new((cores.get() / 2).max(4)).unwrap_or(NonZeroUsize::MIN);
         Self {
             largest: 2 * 1024 * 1024 * 1024,
             keep_patches: Duration::from_secs(30 * 24 * 60 * 60),

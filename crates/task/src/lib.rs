@@ -19,6 +19,7 @@
 //! | [`broker`] | one queue of questions for a whole tree |
 //! | [`event`] | what happens, for whoever wants to show it |
 //! | [`outcome`] | what became of it |
+//! | [`workplace`] | where a task works, and what becomes of what it did there |
 //! | [`runner`] | tasks, and what these start in turn |
 //!
 //! Nothing before [`turns`] waits, reads a clock or touches a disk: requests, definitions and settings go in, values come out.
@@ -72,6 +73,7 @@ pub mod schema;
 pub mod settings;
 pub mod submission;
 pub mod turns;
+pub mod workplace;
 
 pub use broker::Broker;
 pub use effective::EffectiveAgent;

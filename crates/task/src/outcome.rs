@@ -11,6 +11,7 @@ use crate::{
     id::{TaskId, TaskPath},
     limits::Limit,
     schema::Issue,
+    workplace::Settled,
 };
 
 /// What became of a task, and what it leaves.
@@ -131,6 +132,9 @@ pub struct Report {
     pub artifacts: Vec<String>,
     /// What the result rests on.
     pub evidence: Evidence,
+    /// What it changed in a worktree of its own, and where that is now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Settled>,
     /// What it asked for and nobody agreed to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_agreed: Vec<String>,

@@ -38,6 +38,7 @@ use crate::{
     refusal::{Refusal, Refused},
     request::Batch,
     turns::{Around, Patience},
+    workplace::{Isolation, Site},
 };
 
 /// How many tasks run at the same time, unless somebody says something else.
@@ -69,9 +70,12 @@ pub trait Surroundings: Send + Sync {
     /// They cannot be had.
     fn equip(&self, definition: &AgentDefinition, area: &Area) -> Result<Equipment, Unavailable>;
 
-    /// Why no task can have a worktree of its own, if none can.
-    fn no_worktrees(&self) -> Option<String> {
-        Some("there is nobody here who makes worktrees".to_owned())
+    /// How tasks get worktrees of their own.
+    ///
+    /// # Errors
+    /// Why they cannot, in words.
+    fn isolation(&self) -> Result<Isolation, String> {
+        Err("there is nobody here who makes worktrees".to_owned())
     }
 }
 
@@ -217,10 +221,16 @@ impl Runner {
         let agents = surroundings.agents();
         let agents: Vec<&AgentDefinition> = agents.iter().map(AsRef::as_ref).collect();
         let models = surroundings.models();
+        // It is not looked at for nothing.
+        let own = |it: Option<agents_agent::definition::Isolation>| {
+            it == Some(agents_agent::definition::Isolation::Worktree)
+        };
+        let wanted = batch.tasks.iter().any(|it| own(it.isolation))
+            || agents.iter().any(|it| own(it.isolation));
         let situation = Situation {
             agents: &agents,
             models: &models,
-            no_worktrees: surroundings.no_worktrees(),
+            no_worktrees: wanted.then(|| surroundings.isolation().err()).flatten(),
             left,
             // Whoever has no slot waits for one.
             slots: None,
@@ -235,17 +245,17 @@ impl Runner {
         &self,
         batch: &Batch,
         caller: &Caller,
-        parent: Option<&Budget>,
+        parent: Option<(&Budget, &Site)>,
         cancel: &CancellationToken,
     ) -> Result<Vec<Running>, Refused> {
         // Held to the end, so that no two batches get the same names.
         let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = parent.map(Budget::left).unwrap_or_default();
+        let left = parent.map(|(budget, _)| budget.left()).unwrap_or_default();
         let agents = self.preflight(batch, caller, left, &taken)?;
         let wanted: Vec<Limits> = agents.iter().map(|it| it.limits).collect();
         let budgets = match parent {
             None => wanted.iter().map(Budget::new).collect(),
-            Some(parent) => parent.reserve_all(&wanted).map_err(|limit| Refused {
+            Some((parent, _)) => parent.reserve_all(&wanted).map_err(|limit| Refused {
                 items: vec![(None, Refusal::Budget(limit))],
                 of: batch.tasks.len(),
             })?,
@@ -259,6 +269,7 @@ impl Runner {
                 agent,
                 budget: Arc::new(budget),
                 cancel: cancel.clone(),
+                site: parent.map(|(_, site)| site.clone()),
             };
             Running { id, path, cancel, outcome: tokio::spawn(task.live()) }
         });

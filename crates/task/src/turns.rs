@@ -49,6 +49,7 @@ use crate::{
     outcome::{Ending, Failure, Outcome, Report},
     schema::Schema,
     submission::{self, YIELD, valid_json},
+    workplace::{Delivery, Settled, Workplace},
 };
 
 /// How often an agent that stops without a result is told to hand one in. The last time it has to.
@@ -113,6 +114,8 @@ pub struct Ground {
     pub seat: Arc<Seat>,
     /// Who wants to know what happens.
     pub sink: Arc<dyn Sink>,
+    /// The worktree that it works in, if it has one of its own.
+    pub workplace: Option<Workplace>,
     /// Whether somebody wants it to end.
     pub cancel: CancellationToken,
 }
@@ -164,6 +167,7 @@ pub async fn run(agent: EffectiveAgent, mut ground: Ground) -> Outcome {
             Ending::Failed { why: Failure::NotDone { unmet: vec![Unmet::Unchecked { why }] } }
         }
     };
+    task.close_workplace(&ending).await;
     task.finish(ending, &kept)
 }
 
@@ -428,6 +432,20 @@ impl Task {
         context.deadline = self.ground.budget.end().map_or(own, |end| own.min(end));
         context.cancelled = self.ground.cancel.child_token();
         context
+    }
+
+    /// Keeps what was done in a worktree of its own, before anybody is told that the task has ended.
+    async fn close_workplace(&mut self, ending: &Ending) {
+        let Some(workplace) = self.ground.workplace.take() else { return };
+        let completed = *ending == Ending::Completed;
+        let path = workplace.worktree.root();
+        let closed = tokio::task::spawn_blocking(move || workplace.close(completed)).await;
+        self.report.changes = Some(closed.unwrap_or_else(|_| Settled {
+            files: Vec::new(),
+            patch: None,
+            state: Delivery::InWorktree { path, why: "collecting it broke down".to_owned() },
+            notes: Vec::new(),
+        }));
     }
 
     fn finish(mut self, ending: Ending, kept: &Kept) -> Outcome {

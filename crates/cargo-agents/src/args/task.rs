@@ -37,6 +37,15 @@ It ends with 0 if the task completed, 1 if it failed or ran out of something, 3 
 A task may also say `agent`, `schema`, `tools`, `model`, `isolated`, `done-when`, `max-turns`, `max-time` and `max-cost`.
 All of them start, or none. Results are in the order of the file.")]
     Batch(BatchArgs),
+    /// Clear up what tasks left behind that were killed: their work goes to branches first
+    Gc {
+        /// Only what is older, such as `2h` or `7d`
+        #[arg(long, value_name = "TIME", value_parser = time, default_value = "0s")]
+        older_than: Duration,
+        /// Only say what would be done
+        #[arg(long)]
+        dry_run: bool,
+    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -87,9 +96,15 @@ pub(crate) struct Manner {
     /// Let it do this without asking, such as `edit` or `bash(cargo *)`
     #[arg(long, value_name = "TOOL")]
     pub(crate) allow: Vec<String>,
-    /// Work in a git worktree of its own
+    /// Work in a git worktree of its own; what was done comes back when the task has completed
     #[arg(long)]
     pub(crate) isolated: bool,
+    /// Begin with what is not committed, too
+    #[arg(long, requires = "isolated")]
+    pub(crate) dirty: bool,
+    /// Leave what was done on a branch instead
+    #[arg(long, requires = "isolated")]
+    pub(crate) on_branch: bool,
     /// A command that must succeed before it is done
     #[arg(long, value_name = "COMMAND")]
     pub(crate) done_when: Vec<String>,

@@ -3,6 +3,7 @@
 mod asks;
 mod assignment;
 mod batch;
+pub(crate) mod gc;
 mod live;
 mod place;
 mod run;
@@ -13,8 +14,13 @@ use std::{process::ExitCode, sync::Arc, time::Duration};
 use agents_agent::definition::PermissionMode;
 use agents_system::{explain::ErrorKind, process};
 use agents_task::{
-    Batch, Broker, Outcome, Patience, Runner, TaskSettings, event::Event, id::TaskId,
-    outcome::Ending, runner::Common,
+    Batch, Broker, Outcome, Patience, Runner, TaskSettings,
+    event::Event,
+    id::TaskId,
+    isolate::{Carry, IsolationSettings, Manner, Worktrees},
+    outcome::Ending,
+    runner::Common,
+    workplace::Settle,
 };
 use agents_tool::{Grant, GrantKind, artifacts::ArtifactDir};
 use camino::Utf8PathBuf;
@@ -35,6 +41,10 @@ pub(crate) fn run(
     match command {
         TaskCommand::Run(args) => run::run(settings, output, args),
         TaskCommand::Batch(args) => batch::run(settings, output, args),
+        TaskCommand::Gc { older_than, dry_run } => {
+            let manner = if *dry_run { Manner::OnlyShow } else { Manner::Do };
+            gc::run(settings, output, *older_than, manner)
+        }
     }
 }
 
@@ -47,6 +57,9 @@ struct Job {
     allowed: Vec<Grant>,
     /// How many run at the same time.
     concurrency: Option<usize>,
+    /// How they get worktrees of their own.
+    carry: Carry,
+    settle: Settle,
     /// Definitions named on the command line.
     named: Vec<Utf8PathBuf>,
 }
@@ -54,7 +67,7 @@ struct Job {
 /// Runs it, shows what happens, and gives what became of each task, in order. A second Ctrl-C does not wait for anybody.
 fn run_all(settings: &Settings, output: &Output, job: Job) -> Result<Vec<Outcome>, Failure> {
     let said = TaskSettings::load(&settings.dirs)?;
-    let place = Arc::new(Place::here(settings, &job.named)?);
+    let place = Arc::new(Place::here(settings, &job.named, (job.carry, job.settle))?);
     output.findings(said.findings.iter().chain(place.findings()));
     let asker = output.asker();
     let (broker, mut asks) = match asker {
@@ -144,6 +157,13 @@ async fn next(asks: &mut Option<agents_task::broker::Asks>) -> Option<agents_tas
         Some(asks) => asks.recv().await,
         None => std::future::pending().await,
     }
+}
+
+/// Where worktrees and their builds are.
+fn worktrees(settings: &Settings) -> Worktrees {
+    let (home, builds) =
+        (settings.dirs.state.join("worktrees"), settings.dirs.cache.join("builds"));
+    Worktrees::new(&home, &builds, IsolationSettings::default())
 }
 
 /// What `--allow` says, as grants.

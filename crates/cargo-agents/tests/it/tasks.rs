@@ -17,6 +17,8 @@ use crate::{
     world::{Run, World},
 };
 
+mod isolated;
+
 /// A workspace whose only model plays this script, with an agent `helper` that may use everything.
 struct Stage {
     world: World,
@@ -301,9 +303,12 @@ fn ctrl_c_ends_it_and_everything_that_it_started() {
     let mut talk = String::new();
     child.stderr.take().unwrap().read_to_string(&mut talk).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{talk}");
-    let still = std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-        let line = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
-        line == "sleep\x0047.125\0"
-    });
-    assert!(!still, "a process was left behind");
+    assert!(!is_running("sleep\x0047.125\0"), "a process was left behind");
+}
+
+/// Whether a process has exactly this command line.
+fn is_running(line: &str) -> bool {
+    std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+        std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default() == line
+    })
 }

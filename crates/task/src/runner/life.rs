@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use agents_agent::definition::Spawns;
+use agents_agent::definition::{Isolation, Spawns};
 use agents_tool::{CallContext, tools};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Runner, Unavailable,
+    Equipment, Opened, Runner, Unavailable,
     spawner::{Holder, Spawner},
 };
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
     limits::Budget,
     outcome::{Ending, Failure, Outcome, Report},
     turns::{Ground, run, tools_of},
+    workplace::{self, Site, Workplace},
 };
 
 /// A task that is about to live.
@@ -27,6 +28,8 @@ pub(super) struct Task {
     pub(super) agent: EffectiveAgent,
     pub(super) budget: Arc<Budget>,
     pub(super) cancel: CancellationToken,
+    /// Where whoever started it works; `None` if that is nobody.
+    pub(super) site: Option<Site>,
 }
 
 impl Task {
@@ -41,6 +44,7 @@ impl Task {
         match self.ground(slot).await {
             // The slot is given back when the task has ended.
             Ok((ground, _slot)) => run(self.agent, ground).await,
+            Err(_) if self.cancel.is_cancelled() => self.never(Ending::Cancelled),
             Err(Unavailable { message, hint }) => {
                 self.never(Ending::Failed { why: Failure::NotStarted { message, hint } })
             }
@@ -53,22 +57,16 @@ impl Task {
         slot: OwnedSemaphorePermit,
     ) -> Result<(Ground, Arc<Holder>), Unavailable> {
         let shared = &self.runner.0;
-        let (surroundings, agent) = (Arc::clone(&shared.surroundings), self.agent.clone());
-        let looking = move || {
-            let area = surroundings.area()?;
-            let definitions = surroundings.agents();
-            let definition =
-                definitions.iter().find(|it| it.name == agent.name).ok_or_else(|| Unavailable {
-                    message: format!("the definition of `{}` is gone", agent.name),
-                    hint: None,
-                })?;
-            let opened = surroundings.open(&agent.model.model, &area)?;
-            let equipment = surroundings.equip(definition, &area)?;
-            Ok((area, opened, equipment))
+        let (site, workplace) = self.place().await?;
+        let equipped = self.equipped(&site).await;
+        let (opened, mut equipment) = match (equipped, workplace.is_some()) {
+            (Ok(equipped), _) => equipped,
+            (Err(error), false) => return Err(error),
+            (Err(error), true) => {
+                abandon(workplace).await;
+                return Err(error);
+            }
         };
-        let looked = tokio::task::spawn_blocking(looking).await;
-        let broken = || Unavailable { message: "its tools broke down".to_owned(), hint: None };
-        let (area, opened, mut equipment) = looked.map_err(|_| broken())??;
         let seat = shared.common.broker.seat(self.agent.path.clone());
         let holder = Arc::new(Holder::new(slot, Arc::clone(&shared.slots)));
         let spawner = (self.agent.spawns != Spawns::None).then(|| {
@@ -77,6 +75,7 @@ impl Task {
                 agent: self.agent.clone(),
                 budget: Arc::clone(&self.budget),
                 holder: Arc::clone(&holder),
+                site: site.clone(),
                 tools: std::sync::OnceLock::new(),
             })
         });
@@ -99,8 +98,10 @@ impl Task {
             let _ = spawner.tools.set(Arc::downgrade(&tools));
         }
         let artifacts = Arc::clone(&shared.common.artifacts);
-        let mut context = CallContext::new(area, artifacts, shared.common.patience.tool);
-        context.confinement = equipment.confinement;
+        let mut context =
+            CallContext::new(site.area.clone(), artifacts, shared.common.patience.tool);
+        context.confinement = site.confine(equipment.confinement);
+        context.variables = site.variables;
         let ground = Ground {
             id: self.id,
             provider: opened.provider,
@@ -113,9 +114,77 @@ impl Task {
             patience: shared.common.patience,
             seat,
             sink: Arc::clone(&shared.common.sink),
+            workplace,
             cancel: self.cancel.clone(),
         };
         Ok((ground, holder))
+    }
+
+    /// What it thinks and works with.
+    async fn equipped(&self, site: &Site) -> Result<(Opened, Equipment), Unavailable> {
+        let surroundings = Arc::clone(&self.runner.0.surroundings);
+        let agent = self.agent.clone();
+        let area = site.area.clone();
+        let looking = move || {
+            let definitions = surroundings.agents();
+            let definition =
+                definitions.iter().find(|it| it.name == agent.name).ok_or_else(|| Unavailable {
+                    message: format!("the definition of `{}` is gone", agent.name),
+                    hint: None,
+                })?;
+            let opened = surroundings.open(&agent.model.model, &area)?;
+            let equipment = surroundings.equip(definition, &area)?;
+            Ok((opened, equipment))
+        };
+        let looked = tokio::task::spawn_blocking(looking).await;
+        let broken = || Unavailable { message: "its tools broke down".to_owned(), hint: None };
+        looked.map_err(|_| broken())?
+    }
+
+    /// Where it works: where whoever started it does, or in a worktree of that.
+    async fn place(&self) -> Result<(Site, Option<Workplace>), Unavailable> {
+        let surroundings = Arc::clone(&self.runner.0.surroundings);
+        let site = match &self.site {
+            Some(site) => site.clone(),
+            None => Site::shared(surroundings.area()?),
+        };
+        if self.agent.isolation == Isolation::None {
+            return Ok((site, None));
+        }
+        let (id, name) = (self.id, self.agent.path.name().to_owned());
+        let making = move || {
+            let mut isolation = surroundings.isolation().map_err(|why| Unavailable {
+                message: format!("a worktree of its own is not to be had: {why}"),
+                hint: None,
+            })?;
+            if let Some(repository) = site.repository {
+                isolation.repository = repository;
+            }
+            let workplace::Isolation { worktrees, repository, carry, settle } = isolation;
+            let made = worktrees.create(&repository, id, &name, carry);
+            let worktree = made.map_err(|it| Unavailable::because(&it))?;
+            Ok((Workplace { worktree, settle }, worktrees, repository))
+        };
+        let made = tokio::task::spawn_blocking(making).await;
+        let broken = |it: tokio::task::JoinError| Unavailable {
+            message: format!("making a worktree broke down: {it}"),
+            hint: None,
+        };
+        let (mut workplace, worktrees, repository) = made.map_err(broken)??;
+        let site = match worktrees.slot(&repository, &self.cancel, |_| {}).await {
+            Ok(slot) => {
+                workplace.worktree.hold(slot);
+                Site::of(&workplace.worktree).map_err(|it| it.to_string())
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        match site {
+            Ok(site) => Ok((site, Some(workplace))),
+            Err(message) => {
+                abandon(Some(workplace)).await;
+                Err(Unavailable { message, hint: None })
+            }
+        }
     }
 
     /// It ends before its first turn.
@@ -128,6 +197,14 @@ impl Task {
         let outcome = Outcome { id, path, ending, report: Report::default() };
         emitter.end(&outcome);
         outcome
+    }
+}
+
+/// Removes a worktree that nothing was done in.
+async fn abandon(workplace: Option<Workplace>) {
+    if let Some(workplace) = workplace {
+        // What cannot be removed now is found by its record.
+        let _ = tokio::task::spawn_blocking(move || workplace.close(false)).await;
     }
 }
 

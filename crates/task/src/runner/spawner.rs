@@ -22,6 +22,7 @@ use crate::{
     preflight::Caller,
     request::{Batch, TaskRequest},
     turns::Tools,
+    workplace::{Settled, Site},
 };
 
 /// The slot of a task. While the task only waits for others, these can have it: a tree that is deeper than there are slots would
@@ -72,6 +73,8 @@ pub(super) struct Spawner {
     pub(super) agent: EffectiveAgent,
     pub(super) budget: Arc<Budget>,
     pub(super) holder: Arc<Holder>,
+    /// Where the agent works; so do those that it starts.
+    pub(super) site: Site,
     /// The agent's own tools, which know what it may do at this moment.
     pub(super) tools: OnceLock<Weak<Tools>>,
 }
@@ -116,7 +119,12 @@ impl tools::Spawner for Spawner {
             let batch = request(batch);
             let started = self
                 .runner
-                .launch(&batch, &self.caller(), Some(&self.budget), &context.cancelled)
+                .launch(
+                    &batch,
+                    &self.caller(),
+                    Some((&self.budget, &self.site)),
+                    &context.cancelled,
+                )
                 .map_err(|refused| ToolError::failed(refused.to_string()))?;
             self.holder.lend();
             let tokens: Vec<_> = started.iter().map(|it| it.cancel.clone()).collect();
@@ -168,6 +176,9 @@ fn told(outcomes: &[Outcome]) -> Output {
         };
         text.push_str(if result.is_empty() { "(it said nothing)" } else { &result });
         text.push('\n');
+        if let Some(changes) = report.changes.as_ref().and_then(Settled::told) {
+            let _ = writeln!(text, "[{changes}]");
+        }
         for line in &report.not_agreed {
             let _ = writeln!(text, "[not done: {line}]");
         }

@@ -165,6 +165,7 @@ impl World {
             patience: self.patience,
             seat,
             sink: Arc::new(move |event: &Event| log.lock().unwrap().push(event.what.clone())),
+            workplace: None,
             cancel: self.cancel.clone(),
         };
         run(agent, ground).await

@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use agents_agent::definition::{Isolation, PermissionMode};
 use agents_system::explain::ErrorKind;
-use agents_task::{Limits, TaskRequest, done_when::DoneWhen};
+use agents_task::{Limits, TaskRequest, done_when::DoneWhen, isolate::Carry, workplace::Settle};
 use camino::Utf8Path;
 use serde_json::Value;
 
@@ -22,6 +22,16 @@ impl Manner {
             Some(mode) => (mode, mode),
             None => (PermissionMode::BypassPermissions, PermissionMode::Default),
         }
+    }
+
+    /// What worktrees begin with.
+    pub(super) fn carry(&self) -> Carry {
+        if self.dirty { Carry::Everything } else { Carry::Committed }
+    }
+
+    /// What becomes of what was done in them.
+    pub(super) fn settle(&self) -> Settle {
+        if self.on_branch { Settle::Branch } else { Settle::Apply }
     }
 
     fn said_mode(&self) -> Option<PermissionMode> {

@@ -108,6 +108,8 @@ pub(super) fn run(
         modes: args.manner.modes(),
         allowed: grants(&args.manner.allow),
         concurrency: args.concurrency,
+        carry: args.manner.carry(),
+        settle: args.manner.settle(),
         named: args.named.agents.clone(),
     };
     let outcomes = run_all(settings, output, job)?;

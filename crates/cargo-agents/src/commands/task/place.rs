@@ -15,7 +15,9 @@ use agents_model::{
 use agents_system::{finding::Finding, process::keeper::Keeper};
 use agents_task::{
     Surroundings,
+    isolate::{Carry, Worktrees},
     runner::{Equipment, Opened, Unavailable},
+    workplace::{Isolation, Settle},
 };
 use agents_tool::{
     Area, Catalogue, Confinement,
@@ -35,13 +37,19 @@ pub(super) struct Place {
     cwd: Utf8PathBuf,
     root: Utf8PathBuf,
     network: Network,
+    worktrees: Worktrees,
+    isolated: (Carry, Settle),
     findings: Vec<Finding>,
     /// Those that were opened, so that all tasks share their connections and permits.
     opened: Mutex<HashMap<String, Arc<dyn Provider>>>,
 }
 
 impl Place {
-    pub(super) fn here(settings: &Settings, named: &[Utf8PathBuf]) -> Result<Self, Failure> {
+    pub(super) fn here(
+        settings: &Settings,
+        named: &[Utf8PathBuf],
+        isolated: (Carry, Settle),
+    ) -> Result<Self, Failure> {
         let found = agent::found(settings, named)?;
         let models = Models::here(settings, None)?;
         let mut findings = found.findings;
@@ -52,6 +60,8 @@ impl Place {
             root: found.root.unwrap_or_else(|| repository(&settings.cwd)),
             cwd: settings.cwd.clone(),
             network: settings.cargo.network(),
+            worktrees: super::worktrees(settings),
+            isolated,
             findings,
             opened: Mutex::default(),
         })
@@ -144,6 +154,12 @@ impl Surroundings for Place {
         } else {
             area.at(within.as_str()).map_err(confined)
         }
+    }
+
+    fn isolation(&self) -> Result<Isolation, String> {
+        let repository = self.worktrees.usable(&self.cwd).map_err(|it| it.to_string())?;
+        let (carry, settle) = self.isolated;
+        Ok(Isolation { worktrees: self.worktrees.clone(), repository, carry, settle })
     }
 
     fn equip(&self, _: &AgentDefinition, _: &Area) -> Result<Equipment, Unavailable> {

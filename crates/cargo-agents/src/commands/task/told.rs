@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use agents_system::explain::ErrorKind;
-use agents_task::{Ending, Failure as Why, Outcome, outcome::Validity};
+use agents_task::{Ending, Failure as Why, Outcome, outcome::Validity, workplace::Settled};
 use serde_json::Value;
 
 use crate::{failure::Failure, output::Output};
@@ -58,6 +58,9 @@ fn result(output: &Output, outcome: &Outcome) -> Result<(), Failure> {
         }
         None if report.text.trim().is_empty() => {}
         None => output.line(report.text.trim_end())?,
+    }
+    if let Some(changes) = report.changes.as_ref().and_then(Settled::told) {
+        output.talk(&changes);
     }
     for line in &report.not_agreed {
         output.talk(&format!("not done: {line}"));
