@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use agents_system::sandbox::{Availability, available};
-use agents_task::isolate::{Carry, Worktree};
+use agents_task::isolate::{Carry, Claim, Worktree};
 use agents_tool::{
     Area, CallContext, Confinement, Tool as _, artifacts::ArtifactDir, context::Sandbox,
     tools::Bash,
@@ -44,7 +44,8 @@ fn it_builds_and_looks_and_what_it_leaves_is_committed_for_it() {
         .commit("a crate");
     let mut worktree = user.worktree(Carry::Committed);
     let repository = user.repository();
-    let slot = block_on(user.worktrees.slot(&repository, &CancellationToken::new(), |_| {}));
+    let slot =
+        block_on(user.worktrees.slot(&repository, Claim::Own, &CancellationToken::new(), |_| {}));
     worktree.hold(slot.unwrap());
     let before = user.seen();
     let config = fs_err::read(user.repo.dir().join(".git/config")).unwrap();
