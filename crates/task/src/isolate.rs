@@ -34,12 +34,12 @@ pub use self::{
     git::GitError,
     record::{Fate, Owner, Record, State},
     repository::{NotIsolated, Repository},
-    slots::{BuildSlot, SlotError, Waiting},
+    slots::{BuildSlot, Claim, SlotError, Waiting},
 };
 use self::{
     git::Git,
     record::Shelf,
-    snapshot::{Camera, copy},
+    snapshot::{Camera, Hidden, copy},
 };
 use crate::id::TaskId;
 
@@ -108,6 +108,9 @@ pub enum IsolateError {
         /// How many may be.
         largest: u64,
     },
+    /// Nothing is remembered of it.
+    #[error("there is no worktree `{0}`")]
+    Unknown(String),
     /// It is not made yet, or not there any more.
     #[error("the worktree `{0}` is not there to work in")]
     Unfinished(String),
@@ -208,6 +211,7 @@ impl Worktrees {
             state: State::Making,
             changes: None,
         };
+        self.shelf.close()?;
         self.shelf.write(&mut record)?;
         let mut worktree = self.holding(record, lock);
         match worktree.make(carry) {
@@ -231,6 +235,9 @@ impl Worktrees {
     /// # Errors
     /// Somebody has it, it was never finished, or nothing is remembered of it.
     pub fn adopt(&self, slug: &str) -> Result<Worktree, IsolateError> {
+        if !self.shelf.slugs().iter().any(|it| it == slug) {
+            return Err(IsolateError::Unknown(slug.to_owned()));
+        }
         let lock = self.shelf.lock_of_nobody(slug)?;
         let lock = lock.ok_or_else(|| IsolateError::Taken(slug.to_owned()))?;
         let mut record = self.shelf.read(slug)?;
@@ -291,6 +298,7 @@ impl Worktree {
             scratch: utf8(&scratch)?,
             lock: Some(&self.lock),
             largest: self.settings.largest,
+            hidden: Hidden::StayHidden,
         };
         let index = self.record.repository.git_dir.join("index");
         let (snapshot, git) = camera.shoot(&index, None)?;

@@ -14,7 +14,7 @@ use super::{
     changes::files,
     git::{Git, GitError, failed, parts},
     record::Shelf,
-    snapshot::{Camera, os},
+    snapshot::{Camera, Hidden, os},
     utf8,
 };
 
@@ -123,7 +123,8 @@ fn attempt(
 ) -> Result<Attempt, IsolateError> {
     let scratch = shelf.scratch()?;
     let root = &repository.root;
-    let camera = Camera { git, root, scratch: utf8(&scratch)?, lock: None, largest };
+    let hidden = Hidden::Count;
+    let camera = Camera { git, root, scratch: utf8(&scratch)?, lock: None, largest, hidden };
     let (now, own) = camera.shoot(&repository.git_dir.join("index"), None)?;
     let parent = git.commit("HEAD").unwrap_or_else(|| changes.base.clone());
     let ours = git.commit_tree(None, &now.tree, &parent, "The working tree")?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     IsolateError, State, Worktree,
     git::{Git, GitError, parts},
-    snapshot::{Camera, Snapshot, copy, links_of},
+    snapshot::{Camera, Hidden, Snapshot, copy, links_of},
     utf8,
 };
 
@@ -194,6 +194,7 @@ impl Worktree {
             scratch: utf8(&scratch)?,
             lock: Some(&self.lock),
             largest: self.settings.largest,
+            hidden: Hidden::Count,
         };
         Ok(camera.shoot(index, Some(links_of(git, head)?))?.0)
     }

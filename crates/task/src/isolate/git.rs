@@ -43,6 +43,10 @@ const OVERRIDES: &[(&str, &str)] = &[
     // A warning, not a refusal: the file must be kept either way.
     ("core.safecrlf", "false"),
     ("core.quotePath", "false"),
+    // Whatever was done to a file counts, however little of it shows.
+    ("core.checkStat", "default"),
+    ("core.trustctime", "true"),
+    ("core.ignoreStat", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("commit.gpgSign", "false"),

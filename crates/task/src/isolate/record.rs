@@ -106,6 +106,14 @@ impl Shelf {
         &self.home
     }
 
+    /// What is in here may come from a directory that nobody else may read.
+    pub(super) fn close(&self) -> io::Result<()> {
+        fs_err::create_dir_all(&self.home)?;
+        #[cfg(unix)]
+        fs_err::set_permissions(&self.home, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+        Ok(())
+    }
+
     pub(super) fn trees(&self) -> Utf8PathBuf {
         self.home.join("trees")
     }
@@ -149,16 +157,9 @@ impl Shelf {
         Lock::try_acquire(&path)
     }
 
-    /// The same for one that nobody should have. Every process that this one starts has all its files for a moment, locks
-    /// included, before it becomes what it is.
+    /// The same for one that nobody should have.
     pub(super) fn lock_of_nobody(&self, slug: &str) -> io::Result<Option<Lock>> {
-        for _ in 0..3 {
-            if let Some(lock) = self.lock(slug)? {
-                return Ok(Some(lock));
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        self.lock(slug)
+        lock_of_nobody(&self.beside(slug, "lock"))
     }
 
     pub(super) fn write(&self, record: &mut Record) -> io::Result<()> {
@@ -190,6 +191,18 @@ impl Shelf {
         let names = names(&self.home.join("records"));
         names.iter().filter_map(|it| it.strip_suffix(".json")).map(str::to_owned).collect()
     }
+}
+
+/// A lock that nobody should have. Every process that this one starts has all its files for a moment, locks included, before
+/// it becomes what it is.
+pub(super) fn lock_of_nobody(path: &Utf8Path) -> io::Result<Option<Lock>> {
+    for _ in 0..3 {
+        if let Some(lock) = Lock::try_acquire(path)? {
+            return Ok(Some(lock));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Lock::try_acquire(path)
 }
 
 /// The names in a directory, in order; nothing if there is none.

@@ -19,7 +19,11 @@ use agents_system::{cache::name_hash, lock::Lock};
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio_util::sync::CancellationToken;
 
-use super::{Collected, Manner, Repository, What, Worktrees, gc::remove_tree, record::names};
+use super::{
+    Collected, Manner, Repository, What, Worktrees,
+    gc::remove_tree,
+    record::{lock_of_nobody, names},
+};
 
 /// How often somebody who waits looks again.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -33,6 +37,19 @@ pub struct BuildSlot {
     jobs: NonZeroUsize,
     _lock: Lock,
 }
+
+/// Why somebody wants a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// For a task that nobody with a slot waits for.
+    Own,
+    /// For a task that one with a slot started: if it waited for that one's slot, both would wait for ever. It gets one beyond the
+    /// limit if there is no other.
+    OfHolder,
+}
+
+/// More than any tree of tasks needs at once.
+const BEYOND: usize = 64;
 
 /// Somebody waits for a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,12 +105,14 @@ impl Worktrees {
     pub async fn slot(
         &self,
         repository: &Repository,
+        claim: Claim,
         cancel: &CancellationToken,
         mut waiting: impl FnMut(Waiting),
     ) -> Result<BuildSlot, SlotError> {
         let since = Instant::now();
         loop {
-            let (builds, count) = (self.builds.clone(), self.settings.slots.get());
+            let (builds, slots) = (self.builds.clone(), self.settings.slots.get());
+            let count = if claim == Claim::Own { slots } else { slots + BEYOND };
             let (pool, jobs) = (self.pool(repository), self.settings.jobs);
             // Cleaning may take a while on a slow disk.
             let attempt =
@@ -101,7 +120,7 @@ impl Worktrees {
             if let Some(slot) = attempt.map_err(io::Error::other)?? {
                 return if cancel.is_cancelled() { Err(SlotError::Cancelled) } else { Ok(slot) };
             }
-            waiting(Waiting { slots: count, since: since.elapsed() });
+            waiting(Waiting { slots, since: since.elapsed() });
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(SlotError::Cancelled),
@@ -158,7 +177,7 @@ pub(super) fn gc(builds: &Utf8Path, keep: Duration, manner: Manner) -> Vec<Colle
             if age < keep {
                 continue;
             }
-            let what = match (Lock::try_acquire(&lock_of(builds, number)), manner) {
+            let what = match (lock_of_nobody(&lock_of(builds, number)), manner) {
                 (Ok(None), _) => continue,
                 (Ok(Some(_)), Manner::OnlyShow) => What::Freed,
                 (Ok(Some(_lock)), Manner::Do) => match remove_tree(&dir) {

@@ -37,7 +37,20 @@ pub(super) struct Camera<'a> {
     pub(super) lock: Option<&'a Lock>,
     /// How many bytes may be new.
     pub(super) largest: u64,
+    pub(super) hidden: Hidden,
 }
+
+/// Changes that git was told not to see (`--assume-unchanged`, `--skip-worktree`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hidden {
+    /// They are nobody's business.
+    StayHidden,
+    /// They count like all others, because they would be lost.
+    Count,
+}
+
+/// How many paths one call gets.
+const PATHS: usize = 500;
 
 impl Camera<'_> {
     /// What the files are now. `index` says what is tracked and what did not change; a copy of it is used. Submodules stay what
@@ -50,6 +63,9 @@ impl Camera<'_> {
         let own = self.scratch.join("index");
         copy(index, &own).map_err(IsolateError::Io)?;
         let git = self.git.clone().with_index(&own);
+        if self.hidden == Hidden::Count {
+            self.uncover(&git)?;
+        }
         let tracked = git.run(self.lock, ["ls-files", "-s", "-z"])?;
         let stored: Vec<Link> = parts(&tracked).filter_map(link).collect();
         let links = links.unwrap_or_else(|| stored.clone());
@@ -104,6 +120,33 @@ impl Camera<'_> {
         };
         let (repositories, submodules) = (named(repositories), named(submodules));
         Ok((Snapshot { tree, repositories, submodules }, git))
+    }
+}
+
+impl Camera<'_> {
+    /// Makes git look at files that it was told not to look at. Those that a sparse checkout leaves out are not there to be looked at.
+    fn uncover(&self, git: &Git) -> Result<(), GitError> {
+        let listed = git.run(self.lock, ["ls-files", "-v", "-z"])?;
+        let (mut assumed, mut skipped) = (Vec::new(), Vec::new());
+        for line in parts(&listed) {
+            let (Some(tag), Some(path)) = (line.first(), line.get(2..)) else { continue };
+            if tag.is_ascii_lowercase() {
+                assumed.push(os(path));
+            }
+            let is_there =
+                || fs_err::symlink_metadata(self.root.as_std_path().join(os(path))).is_ok();
+            if tag.eq_ignore_ascii_case(&b'S') && is_there() {
+                skipped.push(os(path));
+            }
+        }
+        for (option, paths) in [("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)]
+        {
+            for paths in paths.chunks(PATHS) {
+                let how = ["update-index", option, "--"].map(std::ffi::OsString::from);
+                git.run(self.lock, how.into_iter().chain(paths.iter().cloned()))?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ mod applying;
 mod builds;
 mod carrying;
 mod collecting;
+mod jail;
 mod killed;
 mod programs;
 mod refusing;

@@ -214,3 +214,32 @@ fn two_at_once_both_arrive() {
     }
     assert_eq!((user.known_worktrees(), user.branches().as_str()), (0, ""));
 }
+
+#[test]
+fn what_the_user_told_git_not_to_see_is_not_overwritten() {
+    for option in ["--assume-unchanged", "--skip-worktree"] {
+        let user = User::new();
+        user.repo.git(&["update-index", option, "a.txt", "b.txt"]);
+        user.repo.write("a.txt", with_line(&user.read("a.txt"), 7, "local"));
+        user.repo.write("b.txt", "password\n");
+        let mut worktree = user.worktree(Carry::Everything);
+        let root = worktree.root();
+        // It stays out of what is carried over.
+        let text = fs_err::read_to_string(root.join("a.txt")).unwrap();
+        assert!(text.ends_with("seven\n"), "{option}");
+        fs_err::write(root.join("a.txt"), with_line(&text, 1, "agent")).unwrap();
+        worktree.collect().unwrap();
+        assert!(matches!(worktree.apply().unwrap(), Applied::Clean { .. }), "{option}");
+        assert_eq!(user.read("a.txt"), "agent\ntwo\nthree\nfour\nfive\nsix\nlocal\n");
+        fs_err::write(root.join("b.txt"), "agent\n").unwrap();
+        worktree.collect().unwrap();
+        assert_eq!(conflicts(worktree.apply().unwrap()), ["b.txt"], "{option}");
+        assert_eq!(user.read("b.txt"), "password\n");
+        // What the agent hides is its work nevertheless.
+        super::git_in(&root, &["update-index", option, "sub/c.txt"]);
+        fs_err::write(root.join("sub/c.txt"), "hidden\n").unwrap();
+        let changes = worktree.collect().unwrap();
+        let held = user.repo.git(&["show", &format!("{}:sub/c.txt", changes.branch)]);
+        assert_eq!(held, "hidden", "{option}");
+    }
+}

@@ -9,7 +9,7 @@ use std::{
 
 use agents_task::{
     TaskId,
-    isolate::{Carry, Manner, SlotError, What, Worktree, Worktrees},
+    isolate::{Carry, Claim, Manner, SlotError, What, Worktree, Worktrees},
 };
 use camino::Utf8Path;
 use tokio_util::sync::CancellationToken;
@@ -34,7 +34,8 @@ fn with_slot(user: &User, worktrees: &Worktrees) -> Worktree {
     let repository = user.repository();
     let mut worktree =
         worktrees.create(&repository, TaskId::new(), "build", Carry::Committed).unwrap();
-    let slot = block_on(worktrees.slot(&repository, &CancellationToken::new(), |_| {})).unwrap();
+    let slot = block_on(worktrees.slot(&repository, Claim::Own, &CancellationToken::new(), |_| {}))
+        .unwrap();
     worktree.hold(slot);
     worktree
 }
@@ -110,7 +111,8 @@ fn four_at_once_are_as_good_as_one_after_the_other() {
         })
         .collect();
     for (number, mut worktree) in (1..).zip(made) {
-        let slot = block_on(one.slot(&repository, &CancellationToken::new(), |_| {})).unwrap();
+        let slot =
+            block_on(one.slot(&repository, Claim::Own, &CancellationToken::new(), |_| {})).unwrap();
         worktree.hold(slot);
         assert_eq!(cargo(&worktree, &["run", "--quiet"]).trim(), format!("{number}"));
     }
@@ -155,21 +157,26 @@ fn who_waits_is_told_gets_the_next_one_and_can_give_up() {
     let one = worktrees(user.scratch.root(), 1);
     let repository = user.repository();
     let cancel = CancellationToken::new();
-    let held = block_on(one.slot(&repository, &cancel, |_| {})).unwrap();
+    let held = block_on(one.slot(&repository, Claim::Own, &cancel, |_| {})).unwrap();
     let told = AtomicUsize::new(0);
-    let refused = block_on(one.slot(&repository, &cancel, |waiting| {
+    let refused = block_on(one.slot(&repository, Claim::Own, &cancel, |waiting| {
         assert_eq!(waiting.slots, 1);
         if told.fetch_add(1, Ordering::Relaxed) == 2 {
             cancel.cancel();
         }
     }));
     assert!(matches!(refused, Err(SlotError::Cancelled)));
+    // Whoever is waited for by somebody who has a slot does not wait.
+    let cancel = CancellationToken::new();
+    let child = block_on(one.slot(&repository, Claim::OfHolder, &cancel, |_| panic!("waits")));
+    assert_ne!(child.unwrap().dir(), held.dir());
     // Somebody else's repository waits for the same machine.
     let held = std::cell::Cell::new(Some(held));
     let other = User::new();
-    let got = block_on(one.slot(&other.repository(), &CancellationToken::new(), |_| {
-        drop(held.take());
-    }));
+    let got =
+        block_on(one.slot(&other.repository(), Claim::Own, &CancellationToken::new(), |_| {
+            drop(held.take());
+        }));
     assert!(held.take().is_none());
     let dir = got.unwrap().dir().to_owned();
     // Until nobody uses them for long.
@@ -179,8 +186,11 @@ fn who_waits_is_told_gets_the_next_one_and_can_give_up() {
         ..agents_task::isolate::IsolationSettings::default()
     };
     let impatient = Worktrees::new(&user.home(), &user.scratch.path("builds"), settings);
-    let used = block_on(one.slot(&repository, &CancellationToken::new(), |_| {})).unwrap();
-    assert_eq!(impatient.gc(Duration::ZERO, Manner::Do), []);
+    let used =
+        block_on(one.slot(&repository, Claim::Own, &CancellationToken::new(), |_| {})).unwrap();
+    // All of that number is held, whoever it is for.
+    assert_eq!(impatient.gc(Duration::ZERO, Manner::Do).len(), 1);
+    assert!(used.dir().exists() && dir.exists());
     drop(used);
     let freed = impatient.gc(Duration::ZERO, Manner::Do);
     assert_eq!(freed.len(), 2);

@@ -253,6 +253,6 @@ fn somebody_else_goes_on_where_an_owner_died() {
     worktree.remove().unwrap();
     drop(worktree);
     assert!(matches!(user.worktrees.adopt(&slug), Err(IsolateError::Unfinished(_))));
-    assert!(matches!(user.worktrees.adopt("never"), Err(IsolateError::Io(_))));
+    assert!(matches!(user.worktrees.adopt("never"), Err(IsolateError::Unknown(_))));
     assert_eq!(user.worktrees.records().len(), 1);
 }
