@@ -278,7 +278,9 @@ impl Worktree {
         let reason = format!("cargo agents task {}", self.record.task);
         let add = ["worktree", "add", "--quiet", "--lock", "--reason", &reason, "--no-track", "-b"];
         let add = add.into_iter().chain([self.record.branch.as_str(), "--", tree.as_str(), &base]);
+        let adding = self.shelf.worktrees_lock(&repository)?;
         git.run(Some(&self.lock), add)?;
+        drop(adding);
         let index = self.git_dir().join("index");
         if !index.is_file() {
             return Err(IsolateError::Elsewhere(tree));

@@ -134,6 +134,7 @@ impl Worktree {
         let git_dir = self.git_dir();
         if git_dir.is_dir() {
             let repository = &self.record.repository;
+            let _one_at_a_time = self.shelf.worktrees_lock(repository)?;
             // Twice: it is locked.
             let how = ["worktree", "remove", "--force", "--force", root.as_str()];
             let git = repository.shared_git(&repository.common_dir)?;

@@ -8,12 +8,19 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use agents_system::{atomic, lock::Lock};
+use agents_system::{
+    atomic,
+    lock::{Lock, LockError},
+    progress::Progress,
+};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Changes, Repository};
 use crate::id::TaskId;
+
+/// How long others may be adding or removing worktrees of the same repository.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What is remembered of a worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,6 +146,13 @@ impl Shelf {
     pub(super) fn apply_lock(&self, repository: &Repository) -> Utf8PathBuf {
         let name = agents_system::cache::name_hash(repository.root.as_str());
         self.home.join("locks").join(format!("{name}.lock"))
+    }
+
+    /// Held by whoever adds or removes a worktree: git itself stumbles over one that another process is just adding.
+    pub(super) fn worktrees_lock(&self, repository: &Repository) -> Result<Lock, LockError> {
+        let name = agents_system::cache::name_hash(repository.common_dir.as_str());
+        let file = self.home.join("locks").join(format!("{name}.worktrees.lock"));
+        Lock::acquire(&file, PATIENCE, &Progress::silent())
     }
 
     /// A directory for what is not needed after this call.

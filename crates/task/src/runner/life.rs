@@ -15,6 +15,7 @@ use crate::{
     effective::EffectiveAgent,
     event::Emitter,
     id::{TaskId, TaskPath},
+    isolate::Claim,
     limits::Budget,
     outcome::{Ending, Failure, Outcome, Report},
     turns::{Ground, run, tools_of},
@@ -171,7 +172,9 @@ impl Task {
             hint: None,
         };
         let (mut workplace, worktrees, repository) = made.map_err(broken)??;
-        let site = match worktrees.slot(&repository, &self.cancel, |_| {}).await {
+        let within_another = self.site.as_ref().is_some_and(|it| it.repository.is_some());
+        let claim = if within_another { Claim::OfHolder } else { Claim::Own };
+        let site = match worktrees.slot(&repository, claim, &self.cancel, |_| {}).await {
             Ok(slot) => {
                 workplace.worktree.hold(slot);
                 Site::of(&workplace.worktree).map_err(|it| it.to_string())
