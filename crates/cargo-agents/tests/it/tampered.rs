@@ -231,6 +231,6 @@ fn a_manifest_that_changes_without_looking_so_is_recorded_anew() {
 
 fn server(url: &str) -> String {
     format!(
-        "name = \"sql\"\ncrates = [\"tiny-sql\"]\n[[mcp_servers]]\nname = \"db\"\nurl = \"https://{url}.example\"\n"
+        "name = \"sql\"\ncrates = [\"tiny-sql\"]\n[[mcp_servers]]\nname = \"db\"\ntype = \"http\"\nurl = \"https://{url}.example\"\nheaders = []\n"
     )
 }
