@@ -18,6 +18,8 @@
 //! | [`event`] | what happens, for whoever wants to show it |
 //! | [`outcome`] | what became of it |
 //! | [`runner`] | tasks, and what these start in turn |
+//! | [`recorder`] | who writes down what a task says and hears |
+//! | [`transcript`] | the one that keeps it in files |
 //!
 //! Nothing before [`turns`] waits, reads a clock or touches a disk: requests, definitions and settings go in, values come out.
 //!
@@ -62,19 +64,23 @@ pub mod id;
 pub mod limits;
 pub mod outcome;
 pub mod preflight;
+pub mod recorder;
 pub mod refusal;
 pub mod request;
+pub mod resume;
 pub mod runner;
 pub mod schema;
 pub mod submission;
+pub mod transcript;
 pub mod turns;
 
 pub use broker::Broker;
-pub use effective::EffectiveAgent;
+pub use effective::{Continuation, EffectiveAgent};
 pub use id::{TaskId, TaskPath};
 pub use limits::{Budget, Limit, Limits};
 pub use outcome::{Ending, Failure, Outcome, Report};
 pub use preflight::{Caller, Settings, Situation, preflight};
+pub use recorder::{Recorder, Unrecorded};
 pub use refusal::{Refusal, Refused};
 pub use request::{Batch, TaskRequest};
 pub use runner::{Runner, Running, Surroundings};

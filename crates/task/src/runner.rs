@@ -37,6 +37,7 @@ use crate::{
     preflight::{Caller, Settings, Situation, preflight},
     refusal::{Refusal, Refused},
     request::Batch,
+    transcript::Store,
     turns::{Around, Patience},
 };
 
@@ -124,6 +125,8 @@ pub struct Common {
     pub sink: Arc<dyn Sink>,
     /// Where what is too long is kept.
     pub artifacts: Arc<dyn Artifacts>,
+    /// Where transcripts are kept, if they are.
+    pub transcripts: Option<Store>,
     /// How long things are waited for.
     pub patience: Patience,
     /// How many run at the same time.
@@ -156,13 +159,20 @@ pub struct Running {
     outcome: JoinHandle<Outcome>,
 }
 
+/// The task that starts others.
+#[derive(Clone, Copy)]
+struct Parent<'p> {
+    id: TaskId,
+    budget: &'p Budget,
+}
+
 impl Running {
     /// Waits for it to end.
     pub async fn outcome(self) -> Outcome {
         match self.outcome.await {
             Ok(outcome) => outcome,
             // Its last event has told the same: `Emitter` sees to it.
-            Err(error) => life::broke_down(self.id, self.path, error.is_panic()),
+            Err(error) => Outcome::broke_down(self.id, self.path, error.is_panic()),
         }
     }
 }
@@ -180,6 +190,12 @@ impl Runner {
     #[must_use]
     pub fn around(&self) -> &Around {
         &self.0.around
+    }
+
+    /// Where transcripts are kept, if they are.
+    #[must_use]
+    pub fn transcripts(&self) -> Option<&Store> {
+        self.0.common.transcripts.as_ref()
     }
 
     /// The user as a caller, who may do everything that the mode lets them do.
@@ -235,17 +251,17 @@ impl Runner {
         &self,
         batch: &Batch,
         caller: &Caller,
-        parent: Option<&Budget>,
+        parent: Option<Parent<'_>>,
         cancel: &CancellationToken,
     ) -> Result<Vec<Running>, Refused> {
         // Held to the end, so that no two batches get the same names.
         let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = parent.map(Budget::left).unwrap_or_default();
+        let left = parent.map(|it| it.budget.left()).unwrap_or_default();
         let agents = self.preflight(batch, caller, left, &taken)?;
         let wanted: Vec<Limits> = agents.iter().map(|it| it.limits).collect();
         let budgets = match parent {
             None => wanted.iter().map(Budget::new).collect(),
-            Some(parent) => parent.reserve_all(&wanted).map_err(|limit| Refused {
+            Some(parent) => parent.budget.reserve_all(&wanted).map_err(|limit| Refused {
                 items: vec![(None, Refusal::Budget(limit))],
                 of: batch.tasks.len(),
             })?,
@@ -256,6 +272,7 @@ impl Runner {
             let task = life::Task {
                 runner: self.clone(),
                 id,
+                parent: parent.map(|it| it.id),
                 agent,
                 budget: Arc::new(budget),
                 cancel: cancel.clone(),

@@ -14,9 +14,11 @@ use super::{
 use crate::{
     effective::EffectiveAgent,
     event::Emitter,
-    id::{TaskId, TaskPath},
+    id::TaskId,
     limits::Budget,
     outcome::{Ending, Failure, Outcome, Report},
+    recorder::{Recorder, Unrecorded},
+    transcript::Opening,
     turns::{Ground, run, tools_of},
 };
 
@@ -24,6 +26,7 @@ use crate::{
 pub(super) struct Task {
     pub(super) runner: Runner,
     pub(super) id: TaskId,
+    pub(super) parent: Option<TaskId>,
     pub(super) agent: EffectiveAgent,
     pub(super) budget: Arc<Budget>,
     pub(super) cancel: CancellationToken,
@@ -32,19 +35,36 @@ pub(super) struct Task {
 impl Task {
     /// Everything, from waiting for a slot to the outcome.
     pub(super) async fn live(self) -> Outcome {
+        let mut recorder = self.recorder();
         let slot = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => return self.never(Ending::Cancelled),
+            () = self.cancel.cancelled() => return self.never(&mut *recorder, Ending::Cancelled),
             slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot,
         };
-        let Ok(slot) = slot else { return self.never(Ending::Cancelled) };
+        let Ok(slot) = slot else { return self.never(&mut *recorder, Ending::Cancelled) };
         match self.ground(slot).await {
             // The slot is given back when the task has ended.
-            Ok((ground, _slot)) => run(self.agent, ground).await,
+            Ok((ground, _slot)) => run(self.agent, Ground { recorder, ..ground }).await,
             Err(Unavailable { message, hint }) => {
-                self.never(Ending::Failed { why: Failure::NotStarted { message, hint } })
+                let why = Failure::NotStarted { message, hint };
+                self.never(&mut *recorder, Ending::Failed { why })
             }
         }
+    }
+
+    /// Who writes it down.
+    fn recorder(&self) -> Box<dyn Recorder> {
+        let shared = &self.runner.0;
+        let Some(store) = &shared.common.transcripts else { return Box::new(Unrecorded) };
+        Box::new(store.begin(Opening {
+            id: self.id,
+            agent: self.agent.name.to_string(),
+            path: self.agent.path.clone(),
+            parent: self.parent,
+            resumed_from: self.agent.continues.as_ref().map(|it| it.from),
+            model: self.agent.model.model.to_string(),
+            mask: Arc::clone(&shared.around.mask),
+        }))
     }
 
     /// What it stands on.
@@ -74,6 +94,7 @@ impl Task {
         let spawner = (self.agent.spawns != Spawns::None).then(|| {
             Arc::new(Spawner {
                 runner: self.runner.clone(),
+                id: self.id,
                 agent: self.agent.clone(),
                 budget: Arc::clone(&self.budget),
                 holder: Arc::clone(&holder),
@@ -113,31 +134,22 @@ impl Task {
             patience: shared.common.patience,
             seat,
             sink: Arc::clone(&shared.common.sink),
+            recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
         };
         Ok((ground, holder))
     }
 
     /// It ends before its first turn.
-    fn never(&self, ending: Ending) -> Outcome {
+    fn never(&self, recorder: &mut dyn Recorder, ending: Ending) -> Outcome {
         let (id, path) = (self.id, self.agent.path.clone());
         let sink = Arc::clone(&self.runner.0.common.sink);
         let mut emitter = Emitter::new(id, path.clone(), sink);
         let model = self.agent.model.model.to_string();
         emitter.start(self.agent.name.as_str(), &model, self.agent.chosen.clone());
         let outcome = Outcome { id, path, ending, report: Report::default() };
+        recorder.end(&outcome);
         emitter.end(&outcome);
         outcome
     }
-}
-
-/// What is left to say of a task that panicked, or whose runtime went away.
-pub(super) fn broke_down(id: TaskId, path: TaskPath, panicked: bool) -> Outcome {
-    let ending = if panicked {
-        let message = "the task broke down: this is a bug".to_owned();
-        Ending::Failed { why: Failure::NotStarted { message, hint: None } }
-    } else {
-        Ending::Cancelled
-    };
-    Outcome { id, path, ending, report: Report::default() }
 }

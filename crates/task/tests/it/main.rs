@@ -7,6 +7,7 @@ mod endings;
 mod over_http;
 mod results;
 mod scale;
+mod transcripts;
 mod tree;
 mod watchdogs;
 
@@ -25,7 +26,7 @@ use agents_model::{
 use agents_system::process::keeper::Keeper;
 use agents_task::{
     Batch, Broker, Budget, Caller, EffectiveAgent, Ground, Limits, Outcome, Patience, Settings,
-    Situation, TaskId, TaskRequest,
+    Situation, TaskId, TaskRequest, Unrecorded,
     event::{Event, What},
     preflight, run,
     turns::{Around, tools_of},
@@ -164,6 +165,7 @@ impl World {
             patience: self.patience,
             seat,
             sink: Arc::new(move |event: &Event| log.lock().unwrap().push(event.what.clone())),
+            recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
         };
         run(agent, ground).await
