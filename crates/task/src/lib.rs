@@ -18,6 +18,8 @@
 //! | [`event`] | what happens, for whoever wants to show it |
 //! | [`outcome`] | what became of it |
 //! | [`runner`] | tasks, and what these start in turn |
+//! | [`secret`] | secrets that agents ask for |
+//! | [`mod@resume`] | tasks that go on from where others ended |
 //! | [`recorder`] | who writes down what a task says and hears |
 //! | [`transcript`] | the one that keeps it in files |
 //!
@@ -70,6 +72,7 @@ pub mod request;
 pub mod resume;
 pub mod runner;
 pub mod schema;
+pub mod secret;
 pub mod submission;
 pub mod transcript;
 pub mod turns;

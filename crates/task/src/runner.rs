@@ -37,6 +37,7 @@ use crate::{
     preflight::{Caller, Settings, Situation, preflight},
     refusal::{Refusal, Refused},
     request::Batch,
+    secret::Desk,
     transcript::Store,
     turns::{Around, Patience},
 };
@@ -127,6 +128,8 @@ pub struct Common {
     pub artifacts: Arc<dyn Artifacts>,
     /// Where transcripts are kept, if they are.
     pub transcripts: Option<Store>,
+    /// Where they ask for secrets, if they may.
+    pub secrets: Option<Desk>,
     /// How long things are waited for.
     pub patience: Patience,
     /// How many run at the same time.

@@ -14,6 +14,7 @@
 mod ask;
 mod hands;
 mod judge;
+mod secrets;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -49,6 +50,7 @@ use crate::{
     outcome::{Ending, Failure, Outcome, Report},
     recorder::Recorder,
     schema::Schema,
+    secret::Pocket,
     submission::{self, YIELD, valid_json},
 };
 
@@ -112,6 +114,8 @@ pub struct Ground {
     pub patience: Patience,
     /// Where its questions go.
     pub seat: Arc<Seat>,
+    /// The secrets that it may ask for.
+    pub pocket: Option<Arc<Pocket>>,
     /// Who wants to know what happens.
     pub sink: Arc<dyn Sink>,
     /// Who writes down what is said.
@@ -348,6 +352,10 @@ impl Task {
         }
         if !calls.is_empty() {
             return self.work(calls).await;
+        }
+        if let Some(answer) = self.asked_for_secret(&text).await {
+            self.say(answer);
+            return None;
         }
         match stop {
             Some(StopReason::Paused) => None,

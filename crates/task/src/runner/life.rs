@@ -1,8 +1,8 @@
 //! One task from its slot to its outcome.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use agents_agent::definition::Spawns;
+use agents_agent::definition::{Spawns, Waiting};
 use agents_tool::{CallContext, tools};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +18,7 @@ use crate::{
     limits::Budget,
     outcome::{Ending, Failure, Outcome, Report},
     recorder::{Recorder, Unrecorded},
+    secret::{Asks, Bearer, Pocket, RequestSecret},
     transcript::Opening,
     turns::{Ground, run, tools_of},
 };
@@ -84,11 +85,21 @@ impl Task {
                 })?;
             let opened = surroundings.open(&agent.model.model, &area)?;
             let equipment = surroundings.equip(definition, &area)?;
-            Ok((area, opened, equipment))
+            let secrets = (definition.secrets.clone(), definition.limits.grant);
+            Ok((area, opened, equipment, secrets))
         };
         let looked = tokio::task::spawn_blocking(looking).await;
+        let two = |error: agents_tool::catalogue::TwoTools| Unavailable {
+            message: error.to_string(),
+            hint: None,
+        };
         let broken = || Unavailable { message: "its tools broke down".to_owned(), hint: None };
-        let (area, opened, mut equipment) = looked.map_err(|_| broken())??;
+        let (area, opened, mut equipment, secrets) = looked.map_err(|_| broken())??;
+        let pocket = self.pocket(secrets);
+        if let Some(pocket) = &pocket {
+            let tool = RequestSecret::new(Arc::clone(pocket));
+            equipment.catalogue.add(tool).map_err(two)?;
+        }
         let seat = shared.common.broker.seat(self.agent.path.clone());
         let holder = Arc::new(Holder::new(slot, Arc::clone(&shared.slots)));
         let spawner = (self.agent.spawns != Spawns::None).then(|| {
@@ -103,10 +114,6 @@ impl Task {
         });
         if let Some(spawner) = &spawner {
             let tool = tools::Task::new(Arc::clone(spawner) as Arc<dyn tools::Spawner>);
-            let two = |error: agents_tool::catalogue::TwoTools| Unavailable {
-                message: error.to_string(),
-                hint: None,
-            };
             equipment.catalogue.add(tool).map_err(two)?;
         }
         let tools = tools_of(
@@ -118,6 +125,9 @@ impl Task {
         );
         if let Some(spawner) = &spawner {
             let _ = spawner.tools.set(Arc::downgrade(&tools));
+        }
+        if let Some(pocket) = &pocket {
+            pocket.attach(&tools);
         }
         let artifacts = Arc::clone(&shared.common.artifacts);
         let mut context = CallContext::new(area, artifacts, shared.common.patience.tool);
@@ -133,11 +143,24 @@ impl Task {
             budget: Arc::clone(&self.budget),
             patience: shared.common.patience,
             seat,
+            pocket,
             sink: Arc::clone(&shared.common.sink),
             recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
         };
         Ok((ground, holder))
+    }
+
+    /// What it may ask for, if there is anything, and anywhere to ask.
+    fn pocket(&self, (allowed, longest): (Vec<String>, Option<Duration>)) -> Option<Arc<Pocket>> {
+        let desk = self.runner.0.common.secrets.as_ref().filter(|_| !allowed.is_empty())?;
+        let asks = match self.agent.waiting {
+            Some(Waiting::Background) => Asks::Nobody,
+            _ => Asks::Somebody,
+        };
+        let mask = Arc::clone(&self.runner.0.around.mask);
+        let (task, path) = (self.id, self.agent.path.clone());
+        Some(desk.pocket(Bearer { task, path, allowed, longest, asks, mask }))
     }
 
     /// It ends before its first turn.

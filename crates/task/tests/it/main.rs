@@ -165,6 +165,7 @@ impl World {
             patience: self.patience,
             seat,
             sink: Arc::new(move |event: &Event| log.lock().unwrap().push(event.what.clone())),
+            pocket: None,
             recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
         };

@@ -167,6 +167,7 @@ pub(crate) fn run(place: Place, batch: &Batch, manner: Manner) -> Ran {
             sink: Arc::new(move |event: &Event| log.lock().unwrap().push(event.clone())),
             artifacts,
             transcripts: manner.transcripts,
+            secrets: None,
             patience: manner.patience,
             concurrency: manner.concurrency,
             cancel: manner.cancel,
