@@ -1,12 +1,18 @@
 //! The agent that will run: parent, definition, request and settings put together. Nothing later looks at any of these.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use agents_agent::definition::{AgentDefinition, AgentName, Isolation, Spawns, Waiting};
-use agents_model::select::Resolution;
+use agents_model::{Message, select::Resolution};
 use agents_tool::Standing;
 
-use crate::{done_when::DoneWhen, id::TaskPath, limits::Limits, schema::Schema, submission::YIELD};
+use crate::{
+    done_when::DoneWhen,
+    id::{TaskId, TaskPath},
+    limits::Limits,
+    schema::Schema,
+    submission::YIELD,
+};
 
 /// The tool that starts agents.
 pub const TASK: &str = "task";
@@ -50,6 +56,17 @@ pub struct EffectiveAgent {
     pub users_word: DoneWhen,
     /// Why it was chosen, where nobody named it.
     pub chosen: Option<String>,
+    /// What it goes on from.
+    pub continues: Option<Arc<Continuation>>,
+}
+
+/// A conversation that a task goes on from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Continuation {
+    /// The task that had it.
+    pub from: TaskId,
+    /// What was said, the oldest first: it begins with an assignment, and each call of a tool has its result.
+    pub messages: Vec<Message>,
 }
 
 /// Whose schema counts.

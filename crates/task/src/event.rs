@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{
     id::{TaskId, TaskPath},
     limits::Limit,
-    outcome::{Ending, Outcome, Report},
+    outcome::Outcome,
 };
 
 /// Something that happened to a task.
@@ -194,15 +194,10 @@ impl Emitter {
 }
 
 impl Drop for Emitter {
-    /// A task that is dropped in the middle was cancelled.
+    /// A task that is dropped in the middle was cancelled, or broke down.
     fn drop(&mut self) {
-        let outcome = Outcome {
-            id: self.id,
-            path: self.path.clone(),
-            ending: Ending::Cancelled,
-            report: Report::default(),
-        };
-        self.end(&outcome);
+        let panicked = std::thread::panicking();
+        self.end(&Outcome::broke_down(self.id, self.path.clone(), panicked));
     }
 }
 

@@ -29,6 +29,29 @@ impl History {
         history
     }
 
+    /// One that goes on: what was said before, and what is said now. Messages of one side in a row become one.
+    #[must_use]
+    pub fn resumed(before: &[Message], prompt: &str) -> Self {
+        let Some((first, rest)) = before.split_first() else { return Self::new(prompt) };
+        // Both must be known when everything in between is left out.
+        let assignment = format!("{}\n\n[Later you were told:]\n{prompt}", first.text());
+        let mut history = Self { assignment, ..Self::default() };
+        history.append(first.clone());
+        for message in rest.iter().chain([&Message::user(prompt)]) {
+            let last = history.messages.last().filter(|it| it.role == message.role);
+            match last.map(|it| Message::clone(it)) {
+                Some(mut last) => {
+                    last.parts.extend(message.parts.iter().cloned());
+                    history.messages.pop();
+                    history.sizes.pop();
+                    history.append(last);
+                }
+                None => history.append(message.clone()),
+            }
+        }
+        history
+    }
+
     /// All of it, the oldest first.
     #[must_use]
     pub fn messages(&self) -> Vec<Arc<Sealed<Message>>> {

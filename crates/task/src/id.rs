@@ -21,6 +21,21 @@ impl TaskId {
     pub fn parse(text: &str) -> Option<Self> {
         Uuid::try_parse(text).ok().map(Self)
     }
+
+    /// What tells it from others at a glance. Ids begin with the time, so that all of an hour begin alike; this is the beginning
+    /// of the part that is chance.
+    #[must_use]
+    pub fn short(&self) -> String {
+        let mut tail = self.tail();
+        tail.truncate(8);
+        tail
+    }
+
+    /// The part that is chance.
+    pub(crate) fn tail(&self) -> String {
+        let mut text = self.to_string();
+        text.split_off(24)
+    }
 }
 
 impl Default for TaskId {
@@ -126,6 +141,8 @@ mod tests {
         let json = serde_json::to_string(&one).unwrap();
         assert_eq!(serde_json::from_str::<TaskId>(&json).unwrap(), one);
         assert_eq!(TaskId::parse("7"), None);
+        assert!(one.to_string().contains(&format!("-{}", one.short())));
+        assert_ne!(one.short(), other.short());
     }
 
     #[test]

@@ -21,6 +21,10 @@
 //! | [`outcome`] | what became of it |
 //! | [`workplace`] | where a task works, and what becomes of what it did there |
 //! | [`runner`] | tasks, and what these start in turn |
+//! | [`secret`] | secrets that agents ask for |
+//! | [`mod@resume`] | tasks that go on from where others ended |
+//! | [`recorder`] | who writes down what a task says and hears |
+//! | [`transcript`] | the one that keeps it in files |
 //!
 //! Nothing before [`turns`] waits, reads a clock or touches a disk: requests, definitions and settings go in, values come out.
 //!
@@ -66,21 +70,26 @@ pub mod isolate;
 pub mod limits;
 pub mod outcome;
 pub mod preflight;
+pub mod recorder;
 pub mod refusal;
 pub mod request;
+pub mod resume;
 pub mod runner;
 pub mod schema;
+pub mod secret;
 pub mod settings;
 pub mod submission;
+pub mod transcript;
 pub mod turns;
 pub mod workplace;
 
 pub use broker::Broker;
-pub use effective::EffectiveAgent;
+pub use effective::{Continuation, EffectiveAgent};
 pub use id::{TaskId, TaskPath};
 pub use limits::{Budget, Limit, Limits};
 pub use outcome::{Ending, Failure, Outcome, Report};
 pub use preflight::{Caller, Settings, Situation, preflight};
+pub use recorder::{Recorder, Unrecorded};
 pub use refusal::{Refusal, Refused};
 pub use request::{Batch, TaskRequest};
 pub use runner::{Runner, Running, Surroundings};

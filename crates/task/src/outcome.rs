@@ -162,6 +162,19 @@ pub enum Validity {
     Invalid(Vec<Issue>),
 }
 
+impl Outcome {
+    /// What is left to say of a task that panicked, or whose runtime went away.
+    pub(crate) fn broke_down(id: TaskId, path: TaskPath, panicked: bool) -> Self {
+        let ending = if panicked {
+            let message = "the task broke down: this is a bug".to_owned();
+            Ending::Failed { why: Failure::NotStarted { message, hint: None } }
+        } else {
+            Ending::Cancelled
+        };
+        Self { id, path, ending, report: Report::default() }
+    }
+}
+
 impl Ending {
     /// In one word for programs.
     #[must_use]

@@ -199,6 +199,7 @@ impl Check<'_> {
             done_when,
             users_word,
             chosen,
+            continues: request.continues.clone(),
         })
     }
 

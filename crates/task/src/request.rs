@@ -1,11 +1,13 @@
 //! What somebody wants to be done.
 
+use std::sync::Arc;
+
 use agents_agent::definition::{Effort, Isolation, PermissionMode};
 use agents_tool::Grant;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{done_when::DoneWhen, limits::Limits};
+use crate::{done_when::DoneWhen, effective::Continuation, limits::Limits};
 
 /// One assignment for one agent.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,6 +36,8 @@ pub struct TaskRequest {
     pub limits: Limits,
     /// What must hold before it is done, besides what its definition says.
     pub done_when: DoneWhen,
+    /// What it goes on from; the prompt is what it is told next. See [`mod@crate::resume`].
+    pub continues: Option<Arc<Continuation>>,
 }
 
 impl TaskRequest {

@@ -37,6 +37,8 @@ use crate::{
     preflight::{Caller, Settings, Situation, preflight},
     refusal::{Refusal, Refused},
     request::Batch,
+    secret::Desk,
+    transcript::Store,
     turns::{Around, Patience},
     workplace::{Isolation, Site},
 };
@@ -128,6 +130,10 @@ pub struct Common {
     pub sink: Arc<dyn Sink>,
     /// Where what is too long is kept.
     pub artifacts: Arc<dyn Artifacts>,
+    /// Where transcripts are kept, if they are.
+    pub transcripts: Option<Store>,
+    /// Where they ask for secrets, if they may.
+    pub secrets: Option<Desk>,
     /// How long things are waited for.
     pub patience: Patience,
     /// How many run at the same time.
@@ -160,13 +166,21 @@ pub struct Running {
     outcome: JoinHandle<Outcome>,
 }
 
+/// The task that starts others.
+#[derive(Clone, Copy)]
+struct Parent<'p> {
+    id: TaskId,
+    budget: &'p Budget,
+    site: &'p Site,
+}
+
 impl Running {
     /// Waits for it to end.
     pub async fn outcome(self) -> Outcome {
         match self.outcome.await {
             Ok(outcome) => outcome,
             // Its last event has told the same: `Emitter` sees to it.
-            Err(error) => life::broke_down(self.id, self.path, error.is_panic()),
+            Err(error) => Outcome::broke_down(self.id, self.path, error.is_panic()),
         }
     }
 }
@@ -184,6 +198,12 @@ impl Runner {
     #[must_use]
     pub fn around(&self) -> &Around {
         &self.0.around
+    }
+
+    /// Where transcripts are kept, if they are.
+    #[must_use]
+    pub fn transcripts(&self) -> Option<&Store> {
+        self.0.common.transcripts.as_ref()
     }
 
     /// The user as a caller: the highest mode that any task gets, and the one of tasks that say none.
@@ -245,17 +265,17 @@ impl Runner {
         &self,
         batch: &Batch,
         caller: &Caller,
-        parent: Option<(&Budget, &Site)>,
+        parent: Option<Parent<'_>>,
         cancel: &CancellationToken,
     ) -> Result<Vec<Running>, Refused> {
         // Held to the end, so that no two batches get the same names.
         let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = parent.map(|(budget, _)| budget.left()).unwrap_or_default();
+        let left = parent.map(|it| it.budget.left()).unwrap_or_default();
         let agents = self.preflight(batch, caller, left, &taken)?;
         let wanted: Vec<Limits> = agents.iter().map(|it| it.limits).collect();
         let budgets = match parent {
             None => wanted.iter().map(Budget::new).collect(),
-            Some((parent, _)) => parent.reserve_all(&wanted).map_err(|limit| Refused {
+            Some(parent) => parent.budget.reserve_all(&wanted).map_err(|limit| Refused {
                 items: vec![(None, Refusal::Budget(limit))],
                 of: batch.tasks.len(),
             })?,
@@ -266,10 +286,11 @@ impl Runner {
             let task = life::Task {
                 runner: self.clone(),
                 id,
+                parent: parent.map(|it| it.id),
                 agent,
                 budget: Arc::new(budget),
                 cancel: cancel.clone(),
-                site: parent.map(|(_, site)| site.clone()),
+                site: parent.map(|it| it.site.clone()),
             };
             Running { id, path, cancel, outcome: tokio::spawn(task.live()) }
         });

@@ -14,6 +14,7 @@
 mod ask;
 mod hands;
 mod judge;
+mod secrets;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -47,7 +48,9 @@ use crate::{
     id::TaskId,
     limits::Budget,
     outcome::{Ending, Failure, Outcome, Report},
+    recorder::Recorder,
     schema::Schema,
+    secret::Pocket,
     submission::{self, YIELD, valid_json},
     workplace::{Delivery, Settled, Workplace},
 };
@@ -112,10 +115,14 @@ pub struct Ground {
     pub patience: Patience,
     /// Where its questions go.
     pub seat: Arc<Seat>,
+    /// The secrets that it may ask for.
+    pub pocket: Option<Arc<Pocket>>,
     /// Who wants to know what happens.
     pub sink: Arc<dyn Sink>,
     /// The worktree that it works in, if it has one of its own.
     pub workplace: Option<Workplace>,
+    /// Who writes down what is said.
+    pub recorder: Box<dyn Recorder>,
     /// Whether somebody wants it to end.
     pub cancel: CancellationToken,
 }
@@ -161,6 +168,8 @@ pub async fn run(agent: EffectiveAgent, mut ground: Ground) -> Outcome {
         Arc::new(Kept { inner: Arc::clone(&ground.context.artifacts), ids: Mutex::default() });
     ground.context.artifacts = Arc::clone(&kept) as Arc<dyn Artifacts>;
     let mut task = Task::new(agent, ground, emitter);
+    task.ground.recorder.begin(&task.agent, &task.specs);
+    task.ground.recorder.message(&Message::user(task.agent.prompt.as_str()));
     let ending = match task.remember().await {
         Ok(()) => task.turns().await,
         Err(why) => {
@@ -206,7 +215,10 @@ impl Task {
         let marked = schema.is_some_and(|it| evidence::is_wanted(it.json()));
         let cost = ground.price.map(|_| MicroDollars::default());
         Self {
-            history: History::new(&agent.prompt),
+            history: match &agent.continues {
+                Some(before) => History::resumed(&before.messages, &agent.prompt),
+                None => History::new(&agent.prompt),
+            },
             specs: Arc::new(Sealed::new(specs)),
             choice: ToolChoice::Auto,
             before: (Before::default(), Before::default()),
@@ -276,7 +288,7 @@ impl Task {
     fn notify(&mut self) {
         for notice in self.ground.budget.notices() {
             let message = notice.to_string();
-            self.history.say(format!(
+            self.say(format!(
                 "[{message}. Come to an end now and hand in what you have: later calls are not answered.]"
             ));
             self.emitter.emit(What::Notice { limit: notice.limit, message });
@@ -303,14 +315,25 @@ impl Task {
         let left_out = self.history.compact(keep);
         if left_out > 0 {
             self.emitter.emit(What::Compacted { left_out });
+            self.ground.recorder.compacted(left_out);
         }
         left_out
     }
 
+    /// We say something.
+    fn say(&mut self, text: String) {
+        let message = Message::user(text.as_str());
+        self.history.say(text);
+        self.ground.recorder.message(&message);
+    }
+
     fn spend(&mut self, usage: Option<Usage>) {
+        let cost = self.ground.price.zip(usage).map(|(price, usage)| price.of(&usage));
+        // A turn of which nobody says what it took is a turn.
+        self.ground.recorder.spent(self.report.turns, &usage.unwrap_or_default(), cost);
         let Some(usage) = usage else { return };
         self.report.usage += usage;
-        let cost = self.ground.price.map(|price| price.of(&usage)).unwrap_or_default();
+        let cost = cost.unwrap_or_default();
         if let Some(sum) = &mut self.report.cost {
             *sum += cost;
         }
@@ -324,12 +347,19 @@ impl Task {
         let Turn { message, stop, .. } = turn;
         let calls: Vec<ToolCall> = message.tool_calls().cloned().collect();
         let text = message.text();
+        if !message.parts.is_empty() {
+            self.ground.recorder.message(&message);
+        }
         self.history.answered(message);
         if stop == Some(StopReason::Refusal) {
             return Some(Ending::Failed { why: Failure::ModelRefused });
         }
         if !calls.is_empty() {
             return self.work(calls).await;
+        }
+        if let Some(answer) = self.asked_for_secret(&text).await {
+            self.say(answer);
+            return None;
         }
         match stop {
             Some(StopReason::Paused) => None,
@@ -354,7 +384,7 @@ impl Task {
             Judged::Ends(ending) => Some(ending),
             Judged::Back(message) => {
                 self.emitter.emit(What::Rejected { message: message.clone() });
-                self.history.say(message);
+                self.say(message);
                 None
             }
         }
@@ -369,7 +399,7 @@ impl Task {
             self.choice = ToolChoice::Tool(YIELD.to_owned());
         }
         self.emitter.emit(What::Reminded { number: self.reminders });
-        self.history.say(format!(
+        self.say(format!(
             "{why} When you are done, call `{YIELD}` with your result as `data`, or with the reason as `error` if it cannot be done. \
              (reminder {} of {MAX_REMINDERS})",
             self.reminders
@@ -400,13 +430,15 @@ impl Task {
                 Judged::Back(message) => back.push(message),
             }
         }
-        if ending.is_some() {
-            return ending;
-        }
+        // Also when it ends here: what tools answered is worth keeping, and no call is left without a result.
         let mut back = back.into_iter();
         let results = calls.into_iter().map(|call| {
             let (content, state) = if call.name == YIELD {
-                (back.next().unwrap_or_default(), ToolState::Failed)
+                match (back.next(), &ending) {
+                    (Some(message), _) => (message, ToolState::Failed),
+                    (None, Some(Ending::Completed)) => ("taken".to_owned(), ToolState::Done),
+                    (None, _) => ("not taken: the task has ended".to_owned(), ToolState::Failed),
+                }
             } else {
                 done.next().map_or((String::new(), ToolState::Failed), |it| (it.content, it.state))
             };
@@ -416,9 +448,10 @@ impl Task {
             };
             ToolResult { id: call.id, name: call.name, content, status }
         });
-        let results = results.collect();
+        let results: Vec<ToolResult> = results.collect();
+        self.ground.recorder.message(&Message::results(results.iter().cloned()));
         self.history.results(results, Vec::new());
-        None
+        ending
     }
 
     fn is_late(&self) -> bool {
@@ -462,6 +495,7 @@ impl Task {
             ending,
             report: std::mem::take(&mut self.report),
         };
+        self.ground.recorder.end(&outcome);
         self.emitter.end(&outcome);
         outcome
     }

@@ -1,8 +1,8 @@
 //! One task from its slot to its outcome.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use agents_agent::definition::{Isolation, Spawns};
+use agents_agent::definition::{Isolation, Spawns, Waiting};
 use agents_tool::{CallContext, tools};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
@@ -14,18 +14,25 @@ use super::{
 use crate::{
     effective::EffectiveAgent,
     event::Emitter,
-    id::{TaskId, TaskPath},
+    id::TaskId,
     isolate::Claim,
     limits::Budget,
     outcome::{Ending, Failure, Outcome, Report},
+    recorder::{Recorder, Unrecorded},
+    secret::{Asks, Bearer, Pocket, RequestSecret},
+    transcript::Opening,
     turns::{Ground, run, tools_of},
     workplace::{self, Site, Workplace},
 };
+
+/// What an agent thinks and works with, and the secrets that it may be given for how long.
+type Equipped = (Opened, Equipment, (Vec<String>, Option<Duration>));
 
 /// A task that is about to live.
 pub(super) struct Task {
     pub(super) runner: Runner,
     pub(super) id: TaskId,
+    pub(super) parent: Option<TaskId>,
     pub(super) agent: EffectiveAgent,
     pub(super) budget: Arc<Budget>,
     pub(super) cancel: CancellationToken,
@@ -36,20 +43,37 @@ pub(super) struct Task {
 impl Task {
     /// Everything, from waiting for a slot to the outcome.
     pub(super) async fn live(self) -> Outcome {
+        let mut recorder = self.recorder();
         let slot = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => return self.never(Ending::Cancelled),
+            () = self.cancel.cancelled() => return self.never(&mut *recorder, Ending::Cancelled),
             slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot,
         };
-        let Ok(slot) = slot else { return self.never(Ending::Cancelled) };
+        let Ok(slot) = slot else { return self.never(&mut *recorder, Ending::Cancelled) };
         match self.ground(slot).await {
             // The slot is given back when the task has ended.
-            Ok((ground, _slot)) => run(self.agent, ground).await,
-            Err(_) if self.cancel.is_cancelled() => self.never(Ending::Cancelled),
+            Ok((ground, _slot)) => run(self.agent, Ground { recorder, ..ground }).await,
+            Err(_) if self.cancel.is_cancelled() => self.never(&mut *recorder, Ending::Cancelled),
             Err(Unavailable { message, hint }) => {
-                self.never(Ending::Failed { why: Failure::NotStarted { message, hint } })
+                let why = Failure::NotStarted { message, hint };
+                self.never(&mut *recorder, Ending::Failed { why })
             }
         }
+    }
+
+    /// Who writes it down.
+    fn recorder(&self) -> Box<dyn Recorder> {
+        let shared = &self.runner.0;
+        let Some(store) = &shared.common.transcripts else { return Box::new(Unrecorded) };
+        Box::new(store.begin(Opening {
+            id: self.id,
+            agent: self.agent.name.to_string(),
+            path: self.agent.path.clone(),
+            parent: self.parent,
+            resumed_from: self.agent.continues.as_ref().map(|it| it.from),
+            model: self.agent.model.model.to_string(),
+            mask: Arc::clone(&shared.around.mask),
+        }))
     }
 
     /// What it stands on.
@@ -60,7 +84,7 @@ impl Task {
         let shared = &self.runner.0;
         let (site, workplace) = self.place().await?;
         let equipped = self.equipped(&site).await;
-        let (opened, mut equipment) = match (equipped, workplace.is_some()) {
+        let (opened, mut equipment, secrets) = match (equipped, workplace.is_some()) {
             (Ok(equipped), _) => equipped,
             (Err(error), false) => return Err(error),
             (Err(error), true) => {
@@ -68,11 +92,21 @@ impl Task {
                 return Err(error);
             }
         };
+        let two = |error: agents_tool::catalogue::TwoTools| Unavailable {
+            message: error.to_string(),
+            hint: None,
+        };
+        let pocket = self.pocket(secrets);
+        if let Some(pocket) = &pocket {
+            let tool = RequestSecret::new(Arc::clone(pocket));
+            equipment.catalogue.add(tool).map_err(two)?;
+        }
         let seat = shared.common.broker.seat(self.agent.path.clone());
         let holder = Arc::new(Holder::new(slot, Arc::clone(&shared.slots)));
         let spawner = (self.agent.spawns != Spawns::None).then(|| {
             Arc::new(Spawner {
                 runner: self.runner.clone(),
+                id: self.id,
                 agent: self.agent.clone(),
                 budget: Arc::clone(&self.budget),
                 holder: Arc::clone(&holder),
@@ -82,10 +116,6 @@ impl Task {
         });
         if let Some(spawner) = &spawner {
             let tool = tools::Task::new(Arc::clone(spawner) as Arc<dyn tools::Spawner>);
-            let two = |error: agents_tool::catalogue::TwoTools| Unavailable {
-                message: error.to_string(),
-                hint: None,
-            };
             equipment.catalogue.add(tool).map_err(two)?;
         }
         let tools = tools_of(
@@ -97,6 +127,9 @@ impl Task {
         );
         if let Some(spawner) = &spawner {
             let _ = spawner.tools.set(Arc::downgrade(&tools));
+        }
+        if let Some(pocket) = &pocket {
+            pocket.attach(&tools);
         }
         let artifacts = Arc::clone(&shared.common.artifacts);
         let mut context =
@@ -114,15 +147,17 @@ impl Task {
             budget: Arc::clone(&self.budget),
             patience: shared.common.patience,
             seat,
+            pocket,
             sink: Arc::clone(&shared.common.sink),
             workplace,
+            recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
         };
         Ok((ground, holder))
     }
 
     /// What it thinks and works with.
-    async fn equipped(&self, site: &Site) -> Result<(Opened, Equipment), Unavailable> {
+    async fn equipped(&self, site: &Site) -> Result<Equipped, Unavailable> {
         let surroundings = Arc::clone(&self.runner.0.surroundings);
         let agent = self.agent.clone();
         let area = site.area.clone();
@@ -135,7 +170,8 @@ impl Task {
                 })?;
             let opened = surroundings.open(&agent.model.model, &area)?;
             let equipment = surroundings.equip(definition, &area)?;
-            Ok((opened, equipment))
+            let secrets = (definition.secrets.clone(), definition.limits.grant);
+            Ok((opened, equipment, secrets))
         };
         let looked = tokio::task::spawn_blocking(looking).await;
         let broken = || Unavailable { message: "its tools broke down".to_owned(), hint: None };
@@ -190,14 +226,27 @@ impl Task {
         }
     }
 
+    /// What it may ask for, if there is anything, and anywhere to ask.
+    fn pocket(&self, (allowed, longest): (Vec<String>, Option<Duration>)) -> Option<Arc<Pocket>> {
+        let desk = self.runner.0.common.secrets.as_ref().filter(|_| !allowed.is_empty())?;
+        let asks = match self.agent.waiting {
+            Some(Waiting::Background) => Asks::Nobody,
+            _ => Asks::Somebody,
+        };
+        let mask = Arc::clone(&self.runner.0.around.mask);
+        let (task, path) = (self.id, self.agent.path.clone());
+        Some(desk.pocket(Bearer { task, path, allowed, longest, asks, mask }))
+    }
+
     /// It ends before its first turn.
-    fn never(&self, ending: Ending) -> Outcome {
+    fn never(&self, recorder: &mut dyn Recorder, ending: Ending) -> Outcome {
         let (id, path) = (self.id, self.agent.path.clone());
         let sink = Arc::clone(&self.runner.0.common.sink);
         let mut emitter = Emitter::new(id, path.clone(), sink);
         let model = self.agent.model.model.to_string();
         emitter.start(self.agent.name.as_str(), &model, self.agent.chosen.clone());
         let outcome = Outcome { id, path, ending, report: Report::default() };
+        recorder.end(&outcome);
         emitter.end(&outcome);
         outcome
     }
@@ -209,15 +258,4 @@ async fn abandon(workplace: Option<Workplace>) {
         // What cannot be removed now is found by its record.
         let _ = tokio::task::spawn_blocking(move || workplace.close(false)).await;
     }
-}
-
-/// What is left to say of a task that panicked, or whose runtime went away.
-pub(super) fn broke_down(id: TaskId, path: TaskPath, panicked: bool) -> Outcome {
-    let ending = if panicked {
-        let message = "the task broke down: this is a bug".to_owned();
-        Ending::Failed { why: Failure::NotStarted { message, hint: None } }
-    } else {
-        Ending::Cancelled
-    };
-    Outcome { id, path, ending, report: Report::default() }
 }

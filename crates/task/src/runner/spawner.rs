@@ -14,9 +14,10 @@ use futures_util::future::{BoxFuture, join_all};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Runner, Running};
+use super::{Parent, Runner, Running};
 use crate::{
     effective::EffectiveAgent,
+    id::TaskId,
     limits::Budget,
     outcome::{Ending, Outcome},
     preflight::Caller,
@@ -70,6 +71,7 @@ impl Holder {
 /// Starts tasks for an agent.
 pub(super) struct Spawner {
     pub(super) runner: Runner,
+    pub(super) id: TaskId,
     pub(super) agent: EffectiveAgent,
     pub(super) budget: Arc<Budget>,
     pub(super) holder: Arc<Holder>,
@@ -117,14 +119,10 @@ impl tools::Spawner for Spawner {
     ) -> BoxFuture<'a, Result<Output, ToolError>> {
         Box::pin(async move {
             let batch = request(batch);
+            let parent = Parent { id: self.id, budget: &self.budget, site: &self.site };
             let started = self
                 .runner
-                .launch(
-                    &batch,
-                    &self.caller(),
-                    Some((&self.budget, &self.site)),
-                    &context.cancelled,
-                )
+                .launch(&batch, &self.caller(), Some(parent), &context.cancelled)
                 .map_err(|refused| ToolError::failed(refused.to_string()))?;
             self.holder.lend();
             let tokens: Vec<_> = started.iter().map(|it| it.cancel.clone()).collect();

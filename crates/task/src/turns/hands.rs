@@ -45,7 +45,8 @@ impl Task {
                     TASK => (LONG, patience.grace * 3),
                     _ => (patience.tool, patience.grace),
                 };
-                let context = self.context(time);
+                let mut context = self.context(time);
+                self.give_secrets(call, &mut context);
                 async move {
                     emitter.emit(What::ToolStarted {
                         call: call.id.clone(),

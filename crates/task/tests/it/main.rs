@@ -8,6 +8,7 @@ mod isolate;
 mod over_http;
 mod results;
 mod scale;
+mod transcripts;
 mod tree;
 mod watchdogs;
 
@@ -26,7 +27,7 @@ use agents_model::{
 use agents_system::process::keeper::Keeper;
 use agents_task::{
     Batch, Broker, Budget, Caller, EffectiveAgent, Ground, Limits, Outcome, Patience, Settings,
-    Situation, TaskId, TaskRequest,
+    Situation, TaskId, TaskRequest, Unrecorded,
     event::{Event, What},
     preflight, run,
     turns::{Around, tools_of},
@@ -166,6 +167,8 @@ impl World {
             seat,
             sink: Arc::new(move |event: &Event| log.lock().unwrap().push(event.what.clone())),
             workplace: None,
+            pocket: None,
+            recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
         };
         run(agent, ground).await

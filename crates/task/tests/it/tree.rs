@@ -20,6 +20,7 @@ use agents_task::{
     event::{Event, What},
     outcome::Ending,
     runner::{Common, Equipment, Opened, Unavailable},
+    transcript::Store,
 };
 use agents_testkit::scratch::Scratch;
 use agents_tool::{
@@ -33,21 +34,21 @@ use tokio_util::sync::CancellationToken;
 use crate::{block_on, keeper, script};
 
 /// A place with agents, each of which has a model of its own that plays a script.
-struct Place {
+pub(crate) struct Place {
     scratch: Scratch,
     agents: Vec<Arc<AgentDefinition>>,
     scripts: BTreeMap<String, String>,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let scratch = Scratch::new();
         fs_err::create_dir(scratch.path("root")).unwrap();
         Self { scratch, agents: Vec::new(), scripts: BTreeMap::new() }
     }
 
     /// With an agent that may start these others, and whose model plays this.
-    fn agent(
+    pub(crate) fn agent(
         mut self,
         name: &str,
         spawns: &[&str],
@@ -104,13 +105,13 @@ impl Surroundings for Place {
 }
 
 /// What became of a batch, and everything that happened.
-struct Ran {
-    outcomes: Result<Vec<Outcome>, Refused>,
-    events: Vec<Event>,
+pub(crate) struct Ran {
+    pub(crate) outcomes: Result<Vec<Outcome>, Refused>,
+    pub(crate) events: Vec<Event>,
 }
 
 impl Ran {
-    fn only(&self) -> &Outcome {
+    pub(crate) fn only(&self) -> &Outcome {
         match self.outcomes.as_deref() {
             Ok([only]) => only,
             other => panic!("{other:?}"),
@@ -139,22 +140,23 @@ impl Ran {
     }
 }
 
-struct Manner {
-    settings: Settings,
-    concurrency: usize,
-    cancel: CancellationToken,
-    patience: Patience,
+pub(crate) struct Manner {
+    pub(crate) settings: Settings,
+    pub(crate) concurrency: usize,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) patience: Patience,
+    pub(crate) transcripts: Option<Store>,
 }
 
 impl Default for Manner {
     fn default() -> Self {
         let settings = Settings { bypass: Bypass::Allowed, ..Settings::default() };
         let cancel = CancellationToken::new();
-        Self { settings, concurrency: 8, cancel, patience: Patience::default() }
+        Self { settings, concurrency: 8, cancel, patience: Patience::default(), transcripts: None }
     }
 }
 
-fn run(place: Place, batch: &Batch, manner: Manner) -> Ran {
+pub(crate) fn run(place: Place, batch: &Batch, manner: Manner) -> Ran {
     let events: Arc<Mutex<Vec<Event>>> = Arc::default();
     let log = Arc::clone(&events);
     let artifacts = Arc::new(ArtifactDir::new(&place.scratch.path("artifacts")));
@@ -164,6 +166,8 @@ fn run(place: Place, batch: &Batch, manner: Manner) -> Ran {
             broker: Broker::unattended(),
             sink: Arc::new(move |event: &Event| log.lock().unwrap().push(event.clone())),
             artifacts,
+            transcripts: manner.transcripts,
+            secrets: None,
             patience: manner.patience,
             concurrency: manner.concurrency,
             cancel: manner.cancel,
@@ -182,18 +186,18 @@ fn run(place: Place, batch: &Batch, manner: Manner) -> Ran {
     Ran { outcomes, events }
 }
 
-fn one(agent: &str) -> Batch {
+pub(crate) fn one(agent: &str) -> Batch {
     Batch::from(TaskRequest::new(agent, "do the work"))
 }
 
 /// A script that gives these tasks to others, and then says what it heard in order to end.
-fn asks(tasks: &str) -> String {
+pub(crate) fn asks(tasks: &str) -> String {
     format!(
         "[[replies]]\ncalls = [{{ name = \"task\", input = {{ tasks = [{tasks}] }} }}]\n[[replies]]\ntext = \"that is all\"\n"
     )
 }
 
-const SAYS: &str = "[[replies]]\ntext = \"forty-two\"\n";
+pub(crate) const SAYS: &str = "[[replies]]\ntext = \"forty-two\"\n";
 
 #[test]
 fn results_of_children_come_back_in_order() {

@@ -1,0 +1,171 @@
+use secrecy::ExposeSecret as _;
+
+use super::*;
+
+fn bearer(allowed: &[&str], asks: Asks) -> Bearer {
+    Bearer {
+        task: TaskId::new(),
+        path: TaskPath::root(),
+        allowed: allowed.iter().map(|it| (*it).to_owned()).collect(),
+        longest: Some(Duration::from_secs(60)),
+        asks,
+        mask: Arc::default(),
+    }
+}
+
+fn value(text: &str) -> SecretString {
+    SecretString::from(text)
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(work)
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[test]
+fn approved_and_delivered_it_is_in_the_calls_that_name_it() {
+    block_on(async {
+        let desk = Desk::new(HOUR);
+        let bearer = bearer(&["ci-token", "OTHER_KEY"], Asks::Somebody);
+        let (task, mask) = (bearer.task, Arc::clone(&bearer.mask));
+        let pocket = desk.pocket(bearer);
+        let answering = async {
+            let request = loop {
+                match desk.next(None) {
+                    Some(request) => break request,
+                    None => tokio::task::yield_now().await,
+                }
+            };
+            assert_eq!((request.task, request.secret_key.as_str()), (task, "ci-token"));
+            assert_eq!(request.reason.as_deref(), Some("to look"));
+            assert_eq!(desk.next(None), None, "seen once");
+            let deliver = |key: &str| desk.deliver(task, key, value("hunter2-hunter2"));
+            assert_eq!(deliver("ci-token"), Err(SecretError::NotApproved));
+            desk.approve(task, "OTHER_KEY", HOUR).unwrap();
+            assert_eq!(deliver("ci-token"), Err(SecretError::NotApproved), "another one is");
+            assert_eq!(deliver("OTHER_KEY"), Err(SecretError::NotAsked));
+            desk.approve(task, "ci-token", HOUR).unwrap();
+            assert_eq!(desk.deliver(task, "ci-token", value("short")), Err(SecretError::TooShort));
+            assert_eq!(
+                mask.apply("hunter2-hunter2"),
+                "hunter2-hunter2",
+                "not before it is delivered"
+            );
+            deliver("ci-token").unwrap();
+            assert_eq!(deliver("ci-token"), Err(SecretError::NotAsked), "once");
+        };
+        let (answer, ()) = tokio::join!(pocket.ask("ci-token", Some(" to look ")), answering);
+        assert_eq!(answer.unwrap().variable(), "ci_token");
+        assert!(mask.apply("hunter2-hunter2").starts_with("<SECRET:token:"));
+        let given = pocket.for_call("curl -H \"$ci_token\"");
+        assert_eq!(given.len(), 1);
+        assert_eq!(
+            (given[0].0.as_str(), given[0].1.expose_secret()),
+            ("ci_token", "hunter2-hunter2")
+        );
+        for other in ["ls", "echo $ci_token_2", "xci_token"] {
+            assert!(pocket.for_call(other).is_empty(), "{other}");
+        }
+    });
+}
+
+#[test]
+fn nothing_waits_for_an_answer_that_cannot_come() {
+    block_on(async {
+        let asked = |desk: Desk, allowed: &[&str], asks, key: &'static str| {
+            let pocket = desk.pocket(bearer(allowed, asks));
+            async move { pocket.ask(key, None).await.unwrap_err() }
+        };
+        let desk = || Desk::new(HOUR);
+        assert_eq!(asked(desk(), &["A"], Asks::Nobody, "A").await, Denied::Nobody, "background");
+        assert_eq!(asked(Desk::unattended(), &["A"], Asks::Somebody, "A").await, Denied::Nobody);
+        assert_eq!(asked(desk(), &["A"], Asks::Somebody, "B").await, Denied::NotListed);
+        assert_eq!(asked(desk(), &["A"], Asks::Somebody, "a b").await, Denied::NotAName);
+        let hasty = Desk::new(Duration::ZERO);
+        assert_eq!(asked(hasty.clone(), &["A"], Asks::Somebody, "A").await, Denied::TooLate);
+        assert!(hasty.waiting().is_empty(), "a request that is over is gone");
+    });
+}
+
+#[test]
+fn each_answer_meets_its_own_question() {
+    block_on(async {
+        let desk = Desk::new(HOUR);
+        let (one, other) = (bearer(&["A"], Asks::Somebody), bearer(&["A"], Asks::Somebody));
+        let (first, second) = (one.task, other.task);
+        let (one, other) = (desk.pocket(one), desk.pocket(other));
+        let answering = async {
+            while desk.waiting().len() < 2 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(desk.next(Some(second)).unwrap().task, second, "a sibling's is not taken");
+            assert_eq!(desk.next(None).unwrap().task, first, "the oldest one first");
+            desk.deny_next(first).unwrap();
+            assert_eq!(desk.deny_next(first), Err(SecretError::NotAsked));
+            desk.approve(second, "A", HOUR).unwrap();
+            desk.deliver(second, "A", value("a long value")).unwrap();
+        };
+        let (denied, given, ()) = tokio::join!(one.ask("A", None), other.ask("A", None), answering);
+        assert_eq!((denied.unwrap_err(), given.is_ok()), (Denied::Refused, true));
+    });
+}
+
+#[test]
+fn approvals_end_and_are_never_longer_than_the_definition_says() {
+    block_on(async {
+        let desk = Desk::new(HOUR);
+        let mut short = bearer(&["A"], Asks::Somebody);
+        short.longest = Some(Duration::ZERO);
+        let task = short.task;
+        let pocket = desk.pocket(short);
+        desk.approve(task, "A", HOUR).unwrap();
+        assert!(!desk.is_approved(task, "A"));
+        let late = async {
+            while desk.waiting().is_empty() {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(
+                desk.deliver(task, "A", value("a long value")),
+                Err(SecretError::NotApproved)
+            );
+            desk.deny_next(task).unwrap();
+        };
+        let (answer, ()) = tokio::join!(pocket.ask("A", None), late);
+        assert!(answer.is_err());
+        assert_eq!(desk.approve(task, "B", HOUR), Err(SecretError::NotListed));
+        assert_eq!(desk.approve(TaskId::new(), "A", HOUR), Err(SecretError::NoTask));
+        pocket.take(&SecretKey::new("A").unwrap(), value("a long value"), Instant::now());
+        assert!(pocket.for_call("$A").is_empty(), "what is over is gone before the call");
+        drop(pocket);
+        assert_eq!(desk.approve(task, "A", HOUR), Err(SecretError::NoTask), "the task is over");
+    });
+}
+
+#[test]
+fn names_and_values_are_not_shown_by_debugging() {
+    let desk = Desk::new(HOUR);
+    let pocket = desk.pocket(bearer(&["DB_PASSWORD"], Asks::Somebody));
+    let request = SecretRequest {
+        id: RequestId(1),
+        task: TaskId::new(),
+        path: TaskPath::root(),
+        secret_key: "DB_PASSWORD".to_owned(),
+        reason: None,
+    };
+    assert!(!format!("{desk:?} {pocket:?} {request:?}").contains("DB_PASSWORD"));
+}
+
+#[test]
+fn a_message_that_asks() {
+    let key = |text: &str| asked_in(text).map(|it| it.as_str().to_owned());
+    assert_eq!(key(" [REQUEST_SECRET: ci-token] please").as_deref(), Some("ci-token"));
+    for text in [
+        "I need [REQUEST_SECRET: a]",
+        "[REQUEST_SECRET: ]",
+        "[REQUEST_SECRET: a b]",
+        "[REQUEST_SECRET: a",
+    ] {
+        assert_eq!(key(text), None, "{text}");
+    }
+}

@@ -1,0 +1,186 @@
+//! Reading a transcript, whatever happened to it.
+
+use agents_model::{Message, Usage, cost::MicroDollars};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{
+    meta::{Meta, Stamp},
+    wire::{Begin, Compacted, Spent, Spoken},
+};
+
+/// A transcript that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// Its metadata.
+    pub meta: Meta,
+    /// What could be read.
+    pub entries: Vec<Entry>,
+    /// What could not.
+    pub damage: Vec<Damage>,
+}
+
+/// One record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Its place.
+    pub seq: u64,
+    /// When it was written.
+    pub at: Stamp,
+    /// What it says.
+    pub record: Record,
+}
+
+/// What a record says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record {
+    /// The task began.
+    Begin(Box<Begin>),
+    /// Something was said.
+    Message(Message),
+    /// What a call of the model took.
+    Usage(Spent),
+    /// The conversation was made shorter.
+    Compacted(Compacted),
+    /// The task ended; an [`Outcome`](crate::Outcome) as JSON.
+    Outcome(Value),
+}
+
+/// A line that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub harm: Harm,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Harm {
+    /// It is the last one, and its end is missing: the program, or the machine, died while it was written.
+    Torn,
+    /// It is not a record.
+    Malformed,
+    /// So many records before it are missing.
+    Gap(u64),
+}
+
+impl Damage {
+    /// In a line.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let line = self.line;
+        match self.harm {
+            Harm::Torn => format!("line {line} is cut off: what it said is lost"),
+            Harm::Malformed => format!("line {line} is not a record and was left out"),
+            Harm::Gap(1) => format!("1 record before line {line} is missing"),
+            Harm::Gap(count) => format!("{count} records before line {line} are missing"),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Line {
+    seq: u64,
+    timestamp: Stamp,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+impl Line {
+    fn record(mut self) -> Option<Record> {
+        fn is<T: for<'de> Deserialize<'de>>(value: Value) -> Option<T> {
+            serde_json::from_value(value).ok()
+        }
+        let mut take = |kind: &str| self.rest.remove(kind);
+        if let Some(value) = take("message") {
+            return is::<Spoken<'static>>(value).map(|it| Record::Message(it.into_message()));
+        }
+        if let Some(value) = take("usage") {
+            return is(value).map(Record::Usage);
+        }
+        if let Some(value) = take("begin") {
+            return is(value).map(|it| Record::Begin(Box::new(it)));
+        }
+        if let Some(value) = take("compacted") {
+            return is(value).map(Record::Compacted);
+        }
+        take("outcome").map(Record::Outcome)
+    }
+}
+
+/// Reads what can be read.
+pub(super) fn read(meta: Meta, text: &str) -> Loaded {
+    let (mut entries, mut damage): (Vec<Entry>, Vec<Damage>) = (Vec::new(), Vec::new());
+    let mut expected: Option<u64> = None;
+    for (at, line) in text.split_inclusive('\n').enumerate() {
+        let number = at + 1;
+        let mut hurt = |harm| damage.push(Damage { line: number, harm });
+        let whole = line.strip_suffix('\n');
+        let text = whole.unwrap_or(line).trim();
+        if text.is_empty() {
+            continue;
+        }
+        let parsed = serde_json::from_str::<Line>(text).ok();
+        let entry = parsed.and_then(|line| {
+            let (seq, at) = (line.seq, line.timestamp);
+            Some(Entry { seq, at, record: line.record()? })
+        });
+        let Some(entry) = entry else {
+            hurt(if whole.is_none() { Harm::Torn } else { Harm::Malformed });
+            continue;
+        };
+        let missing = entry.seq.saturating_sub(expected.unwrap_or(entry.seq));
+        if missing > 0 {
+            hurt(Harm::Gap(missing));
+        }
+        expected = Some(entry.seq + 1);
+        entries.push(entry);
+    }
+    Loaded { meta, entries, damage }
+}
+
+impl Loaded {
+    /// How it began.
+    #[must_use]
+    pub fn begin(&self) -> Option<&Begin> {
+        self.entries.iter().find_map(|it| match &it.record {
+            Record::Begin(begin) => Some(&**begin),
+            _ => None,
+        })
+    }
+
+    /// What was said, the oldest first.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.entries.iter().filter_map(|it| match &it.record {
+            Record::Message(message) => Some(message),
+            _ => None,
+        })
+    }
+
+    /// How it ended; an [`Outcome`](crate::Outcome) as JSON.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Value> {
+        self.entries.iter().rev().find_map(|it| match &it.record {
+            Record::Outcome(outcome) => Some(outcome),
+            _ => None,
+        })
+    }
+
+    /// What it took, as far as it was written down: turns, tokens, money. Metadata says nothing of a run that was cut off.
+    #[must_use]
+    pub fn spent(&self) -> (u64, Usage, Option<MicroDollars>) {
+        let (mut turns, mut usage, mut cost) = (0, Usage::default(), None::<MicroDollars>);
+        for entry in &self.entries {
+            if let Record::Usage(spent) = &entry.record {
+                turns = turns.max(spent.turn);
+                usage += spent.tokens;
+                if let Some(more) = spent.cost {
+                    *cost.get_or_insert_default() += more;
+                }
+            }
+        }
+        (turns, usage, cost)
+    }
+}

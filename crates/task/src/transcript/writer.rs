@@ -1,0 +1,303 @@
+//! Writing one transcript.
+
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    sync::Arc,
+};
+
+use agents_model::{Message, Role, ToolSpec, Usage, cost::MicroDollars};
+use agents_tool::secrets::Mask;
+use serde::Serialize;
+
+use super::{
+    chain::Link,
+    meta::{Meta, Stamp, State, VERSION},
+    store::Inner,
+    wire::{Begin, Compacted, Spent, Spoken, hide_in},
+};
+use crate::{
+    effective::{EffectiveAgent, SchemaFrom},
+    id::{TaskId, TaskPath},
+    outcome::Outcome,
+    recorder::Recorder,
+};
+
+/// What is known of a task before it begins.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    /// The task.
+    pub id: TaskId,
+    /// The definition.
+    pub agent: String,
+    /// Where it stands.
+    pub path: TaskPath,
+    /// The task that starts it.
+    pub parent: Option<TaskId>,
+    /// The task that it goes on from.
+    pub resumed_from: Option<TaskId>,
+    /// The model that is asked.
+    pub model: String,
+    /// What nobody may see.
+    pub mask: Arc<Mask>,
+}
+
+/// Writes one transcript. Dropped before its end, it says that the run was cut off.
+pub struct Writer {
+    store: Arc<Inner>,
+    mask: Arc<Mask>,
+    meta: Meta,
+    file: Held,
+    link: Option<Link>,
+    /// Whether half of a line may be at the end of the file.
+    torn: bool,
+    phase: Phase,
+    line: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Over,
+}
+
+/// The file.
+enum Held {
+    /// Opened once.
+    Open(File),
+    /// Opened for every record: there are too many of us.
+    Each,
+    /// There is none.
+    Nowhere,
+}
+
+impl Writer {
+    pub(super) fn open(store: Arc<Inner>, opening: Opening) -> Self {
+        let Opening { id, agent, path, parent, resumed_from, model, mask } = opening;
+        let meta = Meta {
+            version: VERSION,
+            id,
+            name: path.name().to_owned(),
+            agent,
+            path,
+            parent,
+            resumed_from,
+            state: State::Running,
+            stop_reason: None,
+            started_at: Stamp::now(),
+            finished_at: None,
+            model,
+            turns: 0,
+            tool_calls: 0,
+            usage: Usage::default(),
+            cost: None,
+            mcp_tool_names: Vec::new(),
+            records: 0,
+            incomplete: None,
+            owner: None,
+            head: None,
+            seal: None,
+        };
+        let link = store.key().map(|key| key.first(&id.to_string()));
+        let (file, phase) = (Held::Nowhere, Phase::Open);
+        let mut writer =
+            Self { store, mask, meta, file, link, torn: false, phase, line: Vec::new() };
+        if let Err(error) = writer.create() {
+            writer.fail(&error);
+        }
+        writer
+    }
+
+    fn create(&mut self) -> Result<(), String> {
+        self.meta.owner = Some(self.store.owner()?.to_owned());
+        let file = open(&self.store, self.meta.id, Make::New).map_err(|it| it.to_string())?;
+        self.file = if self.store.may_keep_open() { Held::Open(file) } else { Held::Each };
+        self.save().map_err(|it| it.to_string())
+    }
+
+    fn save(&mut self) -> io::Result<()> {
+        if let (Some(key), Some(link)) = (self.store.key(), self.link) {
+            key.seal(&mut self.meta, link);
+        }
+        let text = serde_json::to_vec_pretty(&self.meta)?;
+        agents_system::atomic::write(&self.store.metadata(self.meta.id), &text)?;
+        self.store.syncer.directory(self.store.dir().to_owned());
+        Ok(())
+    }
+
+    fn fail(&mut self, why: &str) {
+        let what = format!("the transcript of `{}` is not complete: {why}", self.meta.id);
+        if self.meta.incomplete.is_none() {
+            self.meta.incomplete = Some(why.to_owned());
+            self.store.problem(what);
+        }
+    }
+
+    /// One more record.
+    fn append(&mut self, kind: &str, record: &impl Serialize) {
+        if matches!(self.file, Held::Nowhere) {
+            return;
+        }
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        let written = self.encode(&mut line, kind, record).and_then(|link| {
+            self.write(&line)?;
+            Ok(link)
+        });
+        match written {
+            Ok(link) => {
+                self.link = link;
+                self.meta.records += 1;
+            }
+            Err(error) => self.fail(&error.to_string()),
+        }
+        self.line = line;
+    }
+
+    fn encode(
+        &self,
+        line: &mut Vec<u8>,
+        kind: &str,
+        record: &impl Serialize,
+    ) -> io::Result<Option<Link>> {
+        let (seq, timestamp) = (self.meta.records, Stamp::now());
+        write!(line, r#"{{"seq":{seq},"timestamp":"{timestamp}","{kind}":"#)?;
+        serde_json::to_writer(&mut *line, record)?;
+        line.push(b'}');
+        let link = self.link.zip(self.store.key()).map(|(link, key)| key.link(link, line));
+        line.push(b'\n');
+        Ok(link)
+    }
+
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        let each;
+        let mut file = match &self.file {
+            Held::Open(file) => file,
+            Held::Each => {
+                each = open(&self.store, self.meta.id, Make::No)?;
+                &each
+            }
+            Held::Nowhere => return Ok(()),
+        };
+        if self.torn {
+            file.write_all(b"\n")?;
+        }
+        // Half of it may be there if this goes wrong.
+        self.torn = true;
+        file.write_all(line)?;
+        self.torn = false;
+        Ok(())
+    }
+
+    fn sync(&self) {
+        if !matches!(self.file, Held::Nowhere) {
+            self.store.syncer.file(self.store.records(self.meta.id));
+        }
+    }
+
+    fn close(&mut self) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        self.phase = Phase::Over;
+        self.meta.finished_at = Some(Stamp::now());
+        let nowhere = matches!(self.file, Held::Nowhere);
+        self.sync();
+        if let Held::Open(_) = std::mem::replace(&mut self.file, Held::Nowhere) {
+            self.store.closed();
+        }
+        // Where nothing could be begun, there is nothing to tell the end of.
+        if !nowhere && let Err(error) = self.save() {
+            self.fail(&error.to_string());
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Make {
+    New,
+    No,
+}
+
+fn open(store: &Inner, id: TaskId, make: Make) -> io::Result<File> {
+    let mut options = fs_err::OpenOptions::new();
+    options.append(true).create_new(make == Make::New);
+    #[cfg(unix)]
+    {
+        use fs_err::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    Ok(options.open(store.records(id))?.into_parts().0)
+}
+
+impl Recorder for Writer {
+    fn begin(&mut self, agent: &EffectiveAgent, tools: &[ToolSpec]) {
+        let names = || tools.iter().map(|it| it.name.clone());
+        self.meta.mcp_tool_names = names().filter(|it| it.starts_with("mcp__")).collect();
+        let schema = agent.schema.as_ref().map(|(schema, _)| schema.json());
+        let begin = Begin {
+            agent: self.meta.agent.clone(),
+            path: self.meta.path.clone(),
+            parent: self.meta.parent,
+            resumed_from: self.meta.resumed_from,
+            model: self.meta.model.clone(),
+            system: self.mask.apply(&agent.system),
+            prompt: self.mask.apply(&agent.prompt),
+            schema: schema.map(|it| hide_in(it, &self.mask).into_owned()),
+            schema_is_own: matches!(agent.schema, Some((_, SchemaFrom::Definition))),
+            tools: names().collect(),
+        };
+        self.append("begin", &begin);
+    }
+
+    fn message(&mut self, message: &Message) {
+        let mask = Arc::clone(&self.mask);
+        self.append("message", &Spoken::new(message, &mask));
+        // What the model is told comes after what it said: a turn is over.
+        if message.role == Role::User {
+            self.sync();
+        }
+    }
+
+    fn spent(&mut self, turn: u64, usage: &Usage, cost: Option<MicroDollars>) {
+        self.append("usage", &Spent { turn, tokens: *usage, cost });
+    }
+
+    fn compacted(&mut self, left_out: usize) {
+        self.append("compacted", &Compacted { left_out });
+    }
+
+    fn end(&mut self, outcome: &Outcome) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        let report = &outcome.report;
+        self.meta.state = State::from(&outcome.ending);
+        self.meta.stop_reason = Some(self.mask.apply(&outcome.ending.told()));
+        self.meta.turns = report.turns;
+        self.meta.tool_calls = report.tool_calls;
+        self.meta.usage = report.usage;
+        self.meta.cost = report.cost;
+        if let Ok(outcome) = serde_json::to_value(outcome) {
+            let mask = Arc::clone(&self.mask);
+            self.append("outcome", &*hide_in(&outcome, &mask));
+        }
+        self.close();
+    }
+}
+
+impl Drop for Writer {
+    /// The task was dropped in the middle, or broke down.
+    fn drop(&mut self) {
+        if self.phase == Phase::Open {
+            let (state, why) = if std::thread::panicking() {
+                (State::Failed, "failed: the task broke down: this is a bug")
+            } else {
+                (State::Cancelled, "cancelled: it was cut off")
+            };
+            self.meta.state = state;
+            self.meta.stop_reason = Some(why.to_owned());
+            self.close();
+        }
+    }
+}

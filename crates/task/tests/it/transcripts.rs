@@ -1,0 +1,248 @@
+//! Tasks that are written down, and go on from what was written.
+
+use agents_model::{Message, Part, Role};
+use agents_task::{
+    Ending,
+    event::What,
+    resume::{self, ResumeError},
+    transcript::{Page, Record, State, Store, tree},
+};
+use agents_testkit::scratch::Scratch;
+use tokio_util::sync::CancellationToken;
+
+use crate::tree::{Manner, Place, SAYS, asks, one, run};
+
+fn kept(store: &Store) -> Manner {
+    Manner { transcripts: Some(store.clone()), ..Manner::default() }
+}
+
+#[test]
+fn each_task_of_a_tree_has_its_own_with_its_parent() {
+    let scratch = Scratch::new();
+    let store = Store::new(&scratch.path("tasks"));
+    let tasks = r#"{ id = "a", assignment = "look", agent = "scout" }, { id = "b", assignment = "look", agent = "scout" }"#;
+    let place = Place::new().agent("lead", &["scout"], &asks(tasks), |_| {}).agent(
+        "scout",
+        &[],
+        SAYS,
+        |_| {},
+    );
+    let ran = run(place, &one("lead"), kept(&store));
+    assert_eq!(ran.only().ending, Ending::Completed);
+    let (metas, wrong) = store.list().unwrap();
+    assert!(wrong.is_empty() && metas.len() == 3);
+    let lead = metas.iter().find(|it| it.agent == "lead").unwrap();
+    assert_eq!((lead.id, lead.parent, lead.turns), (ran.only().id, None, 2));
+    let with: Vec<_> = metas.into_iter().map(|it| (it.clone(), store.standing(&it))).collect();
+    let roots = tree(with);
+    assert_eq!(roots.len(), 1);
+    let mut names: Vec<&str> = roots[0].children.iter().map(|it| it.meta.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["a", "b"]);
+    let loaded = store.load(roots[0].meta.id).unwrap();
+    let kinds: Vec<&str> = loaded
+        .entries
+        .iter()
+        .map(|it| match &it.record {
+            Record::Begin(_) => "begin",
+            Record::Message(message) if message.role == Role::User => "user",
+            Record::Message(_) => "assistant",
+            Record::Usage(_) => "usage",
+            Record::Compacted(_) => "compacted",
+            Record::Outcome(_) => "outcome",
+        })
+        .collect();
+    assert_eq!(
+        kinds,
+        ["begin", "user", "usage", "assistant", "user", "usage", "assistant", "outcome"]
+    );
+    let begin = loaded.begin().unwrap();
+    assert!(begin.system.starts_with("You are lead.") && begin.tools.contains(&"task".to_owned()));
+    assert_eq!(loaded.outcome().unwrap()["ending"]["state"], "completed");
+}
+
+#[test]
+fn metadata_says_how_it_ended_whatever_happened() {
+    type Case = (&'static str, State, fn(&mut Manner));
+    let cases: [Case; 4] = [
+        (SAYS, State::Completed, |_| {}),
+        (
+            "[[replies]]\ncalls = [{ name = \"yield\", input = { error = \"no\" } }]",
+            State::Failed,
+            |_| {},
+        ),
+        (SAYS, State::Cancelled, |manner| manner.cancel.cancel()),
+        (
+            "[[replies]]\ncalls = [{ name = \"find\", input = { pattern = \"*\" } }]",
+            State::OutOfLimits,
+            |manner| {
+                manner.settings.limits.turns = Some(1);
+            },
+        ),
+    ];
+    for (script, state, change) in cases {
+        let scratch = Scratch::new();
+        let store = Store::new(&scratch.path("tasks"));
+        let mut manner = Manner { cancel: CancellationToken::new(), ..kept(&store) };
+        change(&mut manner);
+        let place = Place::new().agent("worker", &[], script, |_| {});
+        let ran = run(place, &one("worker"), manner);
+        let meta = store.meta(ran.only().id).unwrap();
+        assert_eq!(meta.state, state, "{:?}", ran.only().ending);
+        assert_eq!(meta.stop_reason, Some(ran.only().ending.told()));
+        assert!(meta.finished_at.is_some());
+    }
+}
+
+#[test]
+fn a_resumed_task_has_the_whole_conversation_of_all_before_it() {
+    let scratch = Scratch::new();
+    let store = Store::new(&scratch.path("tasks"));
+    let looks = "[[replies]]\ntext = \"looking\"\ncalls = [{ name = \"find\", input = { pattern = \"*\" } }]\n[[replies]]\ntext = \"first\"\n";
+    let place = Place::new().agent("worker", &[], looks, |_| {});
+    let first = run(place, &one("worker"), kept(&store)).only().id;
+    let next = |script: &str, from: &str, prompt: &str| {
+        let resumption = resume::prepare(&store, from, prompt).unwrap();
+        assert_eq!(resumption.meta.agent, "worker");
+        let place = Place::new().agent("worker", &[], script, |_| {});
+        let ran = run(place, &resumption.request.into(), kept(&store));
+        assert_eq!(ran.only().ending, Ending::Completed, "{:?}", ran.events.last());
+        ran.only().id
+    };
+    let second = next(
+        "[[replies]]\nwhen = { text = \"and now?\" }\ntext = \"second\"",
+        &first.to_string(),
+        "and now?",
+    );
+    assert_ne!(first, second);
+    assert_eq!(store.meta(second).unwrap().resumed_from, Some(first), "kept to the end");
+    let third = next("[[replies]]\ntext = \"third\"", &second.short(), "go on");
+    let segments = store.segments(third).unwrap();
+    let ids: Vec<_> = segments.iter().map(|it| it.meta.id).collect();
+    assert_eq!(ids, [first, second, third]);
+    let said: Vec<String> = resume::conversation(&segments).iter().map(Message::text).collect();
+    assert_eq!(
+        said,
+        ["do the work", "looking", "", "first", "and now?", "second", "go on", "third"]
+    );
+    let page = Page::load(&store, third).unwrap();
+    assert_eq!(page.earlier, [first, second]);
+}
+
+#[test]
+fn what_cannot_be_resumed_says_why() {
+    let scratch = Scratch::new();
+    let store = Store::new(&scratch.path("tasks"));
+    let prepared = |prefix: &str| resume::prepare(&store, prefix, "go on").map(|_| ());
+    assert!(matches!(prepared("abcd"), Err(ResumeError::Transcript(_))));
+    let place = || Place::new().agent("worker", &[], SAYS, |_| {});
+    let id = run(place(), &one("worker"), kept(&store)).only().id;
+    run(place(), &one("worker"), kept(&store));
+    let ambiguous = prepared(&id.to_string()[..4]).unwrap_err();
+    assert!(ambiguous.to_string().contains("could be 2 tasks"), "{ambiguous}");
+    let request = resume::prepare(&store, &id.to_string(), "go on").unwrap().request;
+    let gone = Place::new().agent("other", &[], SAYS, |_| {});
+    let ran = run(gone, &request.into(), kept(&store));
+    assert!(ran.outcomes.unwrap_err().to_string().contains("Unknown agent \"worker\""));
+}
+
+/// The other half of the next test: it is killed in the middle of a call.
+#[test]
+#[ignore = "run by the test below"]
+#[allow(clippy::disallowed_methods, reason = "how the test below tells it where")]
+fn a_program_that_is_killed() {
+    let Some(dir) = std::env::var_os("KILLED_IN") else { return };
+    let store = Store::new(camino::Utf8Path::from_path(dir.as_ref()).unwrap());
+    let script = "[[replies]]\ntext = \"one\"\ncalls = [{ name = \"find\", input = { pattern = \"*\" } }]\n\
+                  [[replies]]\ncalls = [{ name = \"bash\", input = { command = \"sleep 600\" } }, { name = \"find\", input = { pattern = \"*\" } }]\n";
+    let place = Place::new().agent("worker", &[], script, |_| {});
+    run(place, &one("worker"), kept(&store));
+}
+
+#[cfg(unix)]
+#[test]
+#[allow(clippy::disallowed_methods, reason = "it is killed, not waited for")]
+fn a_killed_program_leaves_a_run_that_can_be_resumed() {
+    let scratch = Scratch::new();
+    let dir = scratch.path("tasks");
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "transcripts::a_program_that_is_killed", "--ignored", "--nocapture"])
+        .env("KILLED_IN", &dir)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let store = Store::new(&dir);
+    let calls = |store: &Store| {
+        let ids = store.ids().ok()?;
+        let loaded = store.load(*ids.first()?).ok()?;
+        let calls = loaded.messages().filter(|it| it.tool_calls().next().is_some()).count();
+        (calls == 2).then_some(loaded.meta.id)
+    };
+    let id = loop {
+        if let Some(id) = calls(&store) {
+            break id;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    };
+    assert!(matches!(
+        resume::prepare(&store, &id.to_string(), "go on"),
+        Err(ResumeError::StillRunning(running)) if running == id
+    ));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let resumption = resume::prepare(&store, &id.to_string(), "go on").unwrap();
+    let messages = &resumption.request.continues.as_ref().unwrap().messages;
+    let last = messages.last().unwrap();
+    assert_eq!((messages.len(), last.parts.len()), (5, 2), "both calls have a result");
+    for part in &last.parts {
+        assert!(
+            matches!(part, Part::ToolResult(result) if result.content.starts_with("interrupted"))
+        );
+    }
+    assert!(
+        Page::load(&store, id)
+            .unwrap()
+            .text()
+            .contains("interrupted: the program that ran it is gone")
+    );
+    let place = Place::new().agent(
+        "worker",
+        &[],
+        "[[replies]]\nwhen = { result = \"interrupted\" }\ntext = \"went on\"",
+        |_| {},
+    );
+    let ran = run(place, &resumption.request.into(), kept(&store));
+    assert_eq!(
+        (ran.only().ending.clone(), ran.only().report.text.as_str()),
+        (Ending::Completed, "went on")
+    );
+    assert!(ran.events.iter().any(|it| matches!(it.what, What::Started { .. })));
+}
+
+#[test]
+fn a_page_shows_everything_and_obeys_nothing() {
+    let scratch = Scratch::new();
+    let store = Store::new(&scratch.path("tasks"));
+    let script = "[[replies]]\ntext = \"<script>alert(1)</script>\\u001b[2J\\n```\\n# not a heading\"\n\
+                  calls = [{ name = \"find\", input = { pattern = \"<b>&\\\"'\" } }]\n[[replies]]\ntext = \"done\"\n";
+    let place = Place::new().agent("worker", &[], script, |_| {});
+    let id = run(place, &one("worker"), kept(&store)).only().id;
+    let page = Page::load(&store, id).unwrap();
+    let text = page.text();
+    for wanted in
+        ["completed", "--- turn 1", "[find] {\"pattern\":\"<b>&\\\"'\"}", "> do the work", "done"]
+    {
+        assert!(text.contains(wanted), "{wanted} in {text}");
+    }
+    assert!(!text.contains('\u{1b}'));
+    let html = page.html();
+    assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(!html.contains("<script") && !html.contains('\u{1b}') && !html.contains("<b>&\""));
+    assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("src="));
+    let markdown = page.markdown();
+    assert!(
+        markdown.contains("````text\n<script>"),
+        "the fence is longer than what is in it: {markdown}"
+    );
+}
