@@ -33,7 +33,7 @@ use agents_system::{explain::ErrorKind, finding::Finding, process::keeper::Keepe
 use agents_tool::{
     Area, Catalogue, Confinement, Effect, Effects, Hooks, Rights, Tool,
     hooks::Engine,
-    settings::{Author, TaskSettings, ToolSettings},
+    settings::{Author, SearchSettings, TaskSettings, ToolSettings},
     tools::{self, Bash, Todo},
 };
 use camino::Utf8PathBuf;
@@ -231,7 +231,7 @@ fn web(settings: &ToolSettings, findings: &mut Vec<Finding>) -> Vec<Arc<dyn Tool
     if let Some(fetch) = &settings.web.fetch {
         tools.push(Arc::new(fetch.tool()));
     }
-    match settings.web.search.as_ref().map(|it| it.open()) {
+    match settings.web.search.as_ref().map(SearchSettings::open) {
         Some(Ok(Ok(search))) => tools.push(Arc::new(search)),
         Some(Ok(Err(finding))) => findings.push(finding),
         Some(Err(error)) => {

@@ -1,7 +1,7 @@
 //! MCP servers of a run: each is started once for agents that are confined and once for those that are not, when the first of them
 //! needs it.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use agents_agent::definition::McpServerUse;
 use agents_system::{
@@ -76,7 +76,8 @@ enum From {
 struct Started {
     server: Option<Arc<Server>>,
     tools: Vec<Arc<McpTool>>,
-    findings: Vec<Finding>,
+    /// Told to the first agent, and to no other.
+    findings: std::sync::Mutex<Vec<Finding>>,
 }
 
 impl Servers {
@@ -166,7 +167,8 @@ impl Servers {
         let (mut tools, mut findings): (Vec<Arc<dyn Tool>>, Vec<Finding>) = Default::default();
         for cell in started {
             let Some(it) = cell.get() else { continue };
-            findings.extend(it.findings.iter().cloned());
+            let mut untold = it.findings.lock().unwrap_or_else(PoisonError::into_inner);
+            findings.append(&mut untold);
             let allowed = it.tools.iter().filter(|tool| rights.allows(tool.name()));
             tools.extend(allowed.map(|tool| Arc::clone(tool) as Arc<dyn Tool>));
         }
@@ -194,15 +196,16 @@ impl Servers {
     }
 
     async fn start(&self, known: &Known, confinement: &Confinement) -> Started {
-        let failed = |message: String| Started {
+        let without = |findings: Vec<Finding>| Started {
             server: None,
             tools: Vec::new(),
-            findings: vec![Finding::warning(message)],
+            findings: findings.into(),
         };
         let (settings, mut findings) = match open(&known.from).await {
             Ok(opened) => opened,
             Err(error) => {
-                return failed(format!("the MCP server `{}` is not started: {error}", known.name));
+                let message = format!("the MCP server `{}` is not started: {error}", known.name);
+                return without(vec![Finding::warning(message)]);
             }
         };
         let mut confinement = confinement.clone();
@@ -218,8 +221,8 @@ impl Servers {
             }
             Err(error) => {
                 server.end().await;
-                let told = failed(error.to_string());
-                return Started { findings: [findings, told.findings].concat(), ..told };
+                findings.push(Finding::warning(error.to_string()));
+                return without(findings);
             }
         };
         if let Some(named) = &known.tools {
@@ -233,7 +236,7 @@ impl Servers {
             known.tools.as_ref().is_none_or(|all| all.iter().any(|it| it == tool.own_name()))
         };
         let tools = tools.into_iter().filter(is_named).map(Arc::new).collect();
-        Started { server: Some(server), tools, findings }
+        Started { server: Some(server), tools, findings: findings.into() }
     }
 
     /// Ends all that were started.

@@ -5,6 +5,7 @@ mod world;
 use agents_agent::definition::{McpServerUse, PermissionMode, Source};
 use agents_hook::input::Session;
 use agents_model::OwnRights;
+use agents_plugin::manifest::{Audience, Manner, parse::parse_manifest};
 use agents_system::{
     finding::Finding,
     sandbox::{Availability, available},
@@ -19,6 +20,20 @@ use super::{Equipment, Hands, Wearer};
 
 fn messages(findings: &[Finding]) -> String {
     findings.iter().map(|it| it.message.clone() + "\n").collect()
+}
+
+/// The example of the page.
+#[test]
+fn the_page_shows_a_plugin_for_agents() {
+    let page = include_str!("../../../../docs/tools.md");
+    let (_, example) = page.split_once("```toml SYMPOSIUM.toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let parsed = parse_manifest("SYMPOSIUM.toml".into(), example, Manner::Registry, None);
+    assert_eq!(messages(&parsed.findings), "");
+    let manifest = parsed.manifest.unwrap();
+    assert_eq!(manifest.hooks.len(), 1);
+    let agents = manifest.subcommands.values().filter(|it| it.audience == Audience::Agents);
+    assert_eq!(agents.count(), 1);
 }
 
 #[test]
@@ -172,6 +187,8 @@ fn nothing_is_started_for_whoever_may_not_use_it() {
     assert!(all.offered().contains(&"mcp__notes__pid".to_owned()));
     let said = messages(&all.equipment.findings);
     assert!(said.contains("the MCP server `broken` cannot be reached"), "{said}");
+    let next = run.agent(&definition(Source::User, None), Rights::all());
+    assert_eq!(messages(&next.equipment.findings), "", "it is told once");
 }
 
 #[test]

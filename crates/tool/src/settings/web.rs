@@ -1,7 +1,7 @@
 //! `[web]`.
 
 use agents_system::{
-    decode::{Table, remote},
+    decode::{Table, Text, remote},
     finding::Finding,
     keys::{KeyError, KeySource, find_key},
 };
@@ -66,7 +66,7 @@ impl WebSettings {
                 table.report(Finding::warning(message));
             }
         }
-        let sites = Sites::new(hosts.iter().map(|host| host.as_str()));
+        let sites = Sites::new(hosts.iter().map(Text::as_str));
         Self {
             fetch: fetch.then_some(FetchSettings { sites, private }),
             search: table

@@ -204,8 +204,15 @@ impl ServiceEngine {
         let client = crate::web::builder().timeout(TIME).build();
         let client = client.map_err(|error| ToolError::failed(super::causes(&error)))?;
         let url = |path: &str, pairs: &[(&str, &str)]| {
-            let url = reqwest::Url::parse_with_params(&format!("{}{path}", self.url), pairs);
-            url.map_err(|_| ToolError::failed("the address in [web.search] is none"))
+            let url = reqwest::Url::parse(&format!("{}{path}", self.url));
+            let url = url.map_err(|_| ToolError::failed("the address in [web.search] is none"));
+            url.map(|mut url| {
+                // An empty list would leave a question mark.
+                if !pairs.is_empty() {
+                    url.query_pairs_mut().extend_pairs(pairs);
+                }
+                url
+            })
         };
         let count = limit.min(MOST);
         let request = match self.service {
