@@ -30,5 +30,5 @@ pub(crate) mod tour;
 pub(crate) mod update;
 pub(crate) mod use_plugin;
 pub(crate) mod validate;
-mod wanted;
+pub(crate) mod wanted;
 pub(crate) mod workflow;

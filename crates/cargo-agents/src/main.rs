@@ -7,6 +7,7 @@
 //! | [`help`] | help that adapts to where you stand |
 //! | [`dispatch`] | `cargo agents <name>` for the names that plugins bring |
 //! | [`commands`] | the built-in commands |
+//! | [`hands`] | from there to the tools that an agent gets |
 //! | [`here`] | the workspace and its plugins, opened when a command needs them |
 //! | [`output`], [`failure`] | what is printed, and how errors look |
 
@@ -14,6 +15,8 @@ mod args;
 mod commands;
 mod dispatch;
 mod failure;
+#[allow(dead_code, reason = "`task run` stands on it")]
+mod hands;
 mod help;
 mod here;
 mod output;

@@ -227,6 +227,7 @@ fn decode_headless(table: &Layered<'_>) -> Option<Headless> {
             pair.ok_or("a variable is written as `NAME=value`")
         })
     };
+    let some = |rights: Rights| (rights != Rights::default()).then_some(rights);
     let headless = Headless {
         args: table.strings("args"),
         last: table.strings("last"),
@@ -235,7 +236,8 @@ fn decode_headless(table: &Layered<'_>) -> Option<Headless> {
         system: table.string("system"),
         effort: table.string("effort"),
         read: Rights { args: table.strings("read"), env: env("read-env") },
-        edit: Rights { args: table.strings("edit"), env: env("edit-env") },
+        edit: some(Rights { args: table.strings("edit"), env: env("edit-env") }),
+        all: some(Rights { args: table.strings("all"), env: env("all-env") }),
         unset: table.strings("unset"),
         format: format?,
     };

@@ -440,14 +440,16 @@ pub struct Headless {
     pub effort: Option<String>,
     /// With which it may only read.
     pub read: Rights,
-    /// With which it may change files of the workspace.
-    pub edit: Rights,
+    /// With which it may change files of the workspace, and does not run what it likes; `None` if it cannot be kept to that.
+    pub edit: Option<Rights>,
+    /// With which it may do what the user may, without asking.
+    pub all: Option<Rights>,
     /// Variables that it must not find.
     pub unset: Vec<String>,
 }
 
 /// What is added to a command line so that a host may do so much and no more.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Rights {
     /// Arguments.
     pub args: Vec<String>,

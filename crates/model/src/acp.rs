@@ -29,6 +29,7 @@ use agent_client_protocol::{
         },
     },
 };
+use agents_host::host::Headless;
 use agents_system::process::Call;
 use camino::Utf8PathBuf;
 use futures_util::{FutureExt as _, future::BoxFuture};
@@ -47,12 +48,11 @@ use crate::{
     child::Running,
     error::{ModelError, Problem},
     event::{Event, StopReason, ToolNotice, ToolPhase, Usage},
-    host::{DEFAULT_MODEL, prompt, refuse_tools},
+    host::{DEFAULT_MODEL, With as _, granted, prompt, refuse_tools},
     keys::Mask,
-    provider::{EventStream, ModelInfo, Provider},
-    request::Request,
+    provider::{EventStream, Hands, ModelInfo, Provider},
+    request::{OwnRights, Request},
     retry::RetryPolicy,
-    settings::HostRights,
 };
 
 /// An ACP agent that answers as a model.
@@ -62,10 +62,11 @@ pub struct AcpProvider {
     pub name: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// What it may do by itself.
-    pub rights: HostRights,
-    /// What it finds in its environment besides: agents do not always ask before they act, and some can be told not to.
-    pub env: Vec<(String, String)>,
+    /// What it may at most do by itself, if the configuration says so.
+    pub rights: Option<OwnRights>,
+    /// The host that it is, if we know it: agents do not always ask before they act, and some can be told not to by their
+    /// environment.
+    pub host: Option<Headless>,
     /// Where it works.
     pub cwd: Utf8PathBuf,
     /// The models that it is known to have.
@@ -77,6 +78,14 @@ pub struct AcpProvider {
 impl Provider for AcpProvider {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    /// It may be kept to reading by a mode of its session: that is seen when there is one. What it asks for and what it does
+    /// are two things, so only its environment keeps it to changing files.
+    fn hands(&self) -> Hands {
+        let edit = (!self.env(OwnRights::Edit).is_empty()).then_some(OwnRights::Edit);
+        let kept_to = [Some(OwnRights::Read), edit, Some(OwnRights::All)];
+        Hands::Own { kept_to: kept_to.into_iter().flatten().collect() }
     }
 
     fn stream(
@@ -105,21 +114,30 @@ impl Provider for AcpProvider {
 }
 
 impl AcpProvider {
+    /// What keeps the host that it is to these rights; empty if nothing does.
+    fn env(&self, rights: OwnRights) -> &[(String, String)] {
+        let rights = self.host.as_ref().and_then(|host| host.with(rights));
+        rights.map_or(&[], |rights| rights.env.as_slice())
+    }
+
     fn begin(&self, request: &Request) -> Result<Answer, Problem> {
         refuse_tools(request)?;
+        let rights = granted(&self.hands(), self.rights, request)?;
+        let env = self.env(rights);
+        let cwd = request.work.as_ref().map_or(&self.cwd, |work| &work.cwd);
         let mut words = self.command.iter();
         let program = words.next().cloned().unwrap_or_default();
-        let call = Call::new(program).args(words).cwd(&self.cwd);
-        let call = self.env.iter().fold(call, |call, (name, value)| call.env(name, value));
+        let call = Call::new(program).args(words).cwd(cwd);
+        let call = env.iter().fold(call, |call, (name, value)| call.env(name, value));
         let (running, stdin, stdout) = Running::start(&call)?;
         let (system, text) = prompt(request);
         let text = if system.is_empty() { text } else { format!("{system}\n\n{text}") };
         let wanted = Wanted {
-            cwd: self.cwd.clone(),
+            cwd: cwd.clone(),
             model: (request.model != DEFAULT_MODEL).then(|| request.model.clone()),
             text,
-            rights: self.rights,
-            is_confined: !self.env.is_empty(),
+            rights,
+            is_confined: !env.is_empty(),
         };
         let (sender, events) = mpsc::channel(64);
         let task = tokio::spawn(converse(wanted, stdin, stdout, sender));
@@ -132,7 +150,7 @@ struct Wanted {
     cwd: Utf8PathBuf,
     model: Option<String>,
     text: String,
-    rights: HostRights,
+    rights: OwnRights,
     /// Its environment keeps it to its rights already.
     is_confined: bool,
 }
@@ -211,7 +229,7 @@ async fn set_up(
     if let Some(model) = &wanted.model {
         set(session::model(session, model)?).await?;
     }
-    if wanted.rights == HostRights::Edit {
+    if wanted.rights != OwnRights::Read {
         return Ok(());
     }
     // An agent need not ask before it acts, so to refuse what it asks for is not enough.
@@ -230,10 +248,10 @@ async fn set_up(
 }
 
 /// Once for a question that the rights cover, never for all that come after it.
-fn permission(request: &RequestPermissionRequest, rights: HostRights) -> RequestPermissionOutcome {
+fn permission(request: &RequestPermissionRequest, rights: OwnRights) -> RequestPermissionOutcome {
     let wanted = match rights {
-        HostRights::Read => PermissionOptionKind::RejectOnce,
-        HostRights::Edit => PermissionOptionKind::AllowOnce,
+        OwnRights::Read => PermissionOptionKind::RejectOnce,
+        OwnRights::Edit | OwnRights::All => PermissionOptionKind::AllowOnce,
     };
     let option = request.options.iter().find(|option| option.kind == wanted);
     match option {

@@ -132,6 +132,8 @@ pub struct Turn {
     pub usage: Option<Usage>,
     /// Why it ended; `None` when it did not.
     pub stop: Option<StopReason>,
+    /// How many parts of the message were there when a program last used a tool of its own.
+    before_tools: usize,
 }
 
 impl Default for Turn {
@@ -142,17 +144,30 @@ impl Default for Turn {
             message: Message { role: Role::Assistant, parts: Vec::new() },
             usage: None,
             stop: None,
+            before_tools: 0,
         }
     }
 }
 
 impl Turn {
+    /// What was said at last: of a program that used tools of its own, what came after that. The rest of the text tells what it was
+    /// about to do.
+    #[must_use]
+    pub fn conclusion(&self) -> String {
+        let parts = &self.message.parts[self.before_tools..];
+        let texts = parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
     /// Takes in the next event.
     pub fn push(&mut self, event: Event) {
         let parts = &mut self.message.parts;
         match event {
             Event::Started { id, model } => (self.id, self.model) = (id, model),
-            Event::Text(text) => match parts.last_mut() {
+            Event::Text(text) => match parts[self.before_tools..].last_mut() {
                 Some(Part::Text(before)) => before.push_str(&text),
                 _ => parts.push(Part::Text(text)),
             },
@@ -172,7 +187,8 @@ impl Turn {
                 })),
             },
             Event::ToolCall(call) => parts.push(Part::ToolCall(call)),
-            Event::ToolCallStarted { .. } | Event::ToolCallDelta { .. } | Event::ToolNotice(_) => {}
+            Event::ToolCallStarted { .. } | Event::ToolCallDelta { .. } => {}
+            Event::ToolNotice(_) => self.before_tools = parts.len(),
             Event::Usage(usage) => self.usage = Some(usage),
             Event::Stopped(stop) => self.stop = Some(stop),
         }

@@ -1,12 +1,13 @@
 //! An installed host that answers as a model: its own program, its own login, run without a terminal.
 //!
-//! The host works with its own tools, within the rights that it is given here: by default it may only read. Tools of the
+//! The host works with its own tools ([`Hands::Own`]), within the rights that it is given: it may only read, unless the
+//! configuration says otherwise or the request is a whole task ([`Work`](crate::request::Work)) with rights of its own. Tools of the
 //! request cannot be handed to it; a request that brings some is refused, so that nobody waits for calls that never
 //! come. What the host does by itself is told as [`Event::ToolNotice`].
 
 use std::sync::Arc;
 
-use agents_host::host::Headless;
+use agents_host::host::{Headless, Rights};
 use agents_system::process::Call;
 use camino::Utf8PathBuf;
 use futures_util::{FutureExt as _, future::BoxFuture};
@@ -20,10 +21,9 @@ use crate::{
     error::{ModelError, Problem},
     event::Event,
     keys::Mask,
-    provider::{EventStream, ModelInfo, Provider},
-    request::Request,
+    provider::{EventStream, Hands, ModelInfo, Provider},
+    request::{OwnRights, Request},
     retry::RetryPolicy,
-    settings::HostRights,
 };
 
 mod format;
@@ -46,8 +46,8 @@ pub struct HostProvider {
     pub command: Vec<String>,
     /// How it is run.
     pub headless: Headless,
-    /// What it may do by itself.
-    pub rights: HostRights,
+    /// What it may at most do by itself, if the configuration says so.
+    pub rights: Option<OwnRights>,
     /// Where it runs.
     pub cwd: Utf8PathBuf,
     /// The models that it is known to have.
@@ -56,14 +56,30 @@ pub struct HostProvider {
     pub permits: Arc<Semaphore>,
 }
 
+/// What a host is started with to have these rights.
+pub(crate) trait With {
+    /// `None` if it cannot be kept to them.
+    fn with(&self, rights: OwnRights) -> Option<&Rights>;
+}
+
+impl With for Headless {
+    fn with(&self, rights: OwnRights) -> Option<&Rights> {
+        match rights {
+            OwnRights::Read => Some(&self.read),
+            OwnRights::Edit => self.edit.as_ref(),
+            OwnRights::All => self.all.as_ref(),
+        }
+    }
+}
+
 impl HostProvider {
     /// The command line of a request, and what is given to it on standard input.
-    fn call(&self, request: &Request) -> (Call, String) {
+    fn call(&self, request: &Request) -> Result<(Call, String), Problem> {
         let headless = &self.headless;
-        let rights = match self.rights {
-            HostRights::Read => &headless.read,
-            HostRights::Edit => &headless.edit,
-        };
+        let rights = granted(&self.hands(), self.rights, request)?;
+        let rights = headless.with(rights).ok_or_else(|| Problem::Settings {
+            what: format!("it cannot be kept to the rights `{}`", rights.word()),
+        })?;
         let mut words = self.command.iter();
         let program = words.next().cloned().unwrap_or_default();
         let mut call = Call::new(program).args(words).args(&headless.args).args(&rights.args);
@@ -85,24 +101,37 @@ impl HostProvider {
             _ if system.is_empty() => text,
             _ => format!("{system}\n\n{text}"),
         };
-        call = call.args(&headless.last).cwd(&self.cwd);
+        let cwd = request.work.as_ref().map_or(&self.cwd, |work| &work.cwd);
+        call = call.args(&headless.last).cwd(cwd);
         for (name, value) in &rights.env {
             call = call.env(name, value);
         }
         for name in &headless.unset {
             call = call.without_env(name);
         }
-        (call, text)
+        Ok((call, text))
     }
 
     fn begin(&self, request: &Request) -> Result<Answer, Problem> {
         refuse_tools(request)?;
-        let (call, text) = self.call(request);
+        let (call, text) = self.call(request)?;
         let (running, stdin, stdout) = Running::start(&call)?;
         tokio::spawn(feed(stdin, text));
         let reader = Reader::new(self.headless.format);
         Ok(Answer { running, lines: Lines::new(stdout), reader, said: false })
     }
+}
+
+/// What a program may do for a request. For a whole task that is what the task may, but not more than the configuration says, and
+/// what it can be kept to. For a question it is exactly what the configuration says, else reading.
+pub(crate) fn granted(
+    hands: &Hands,
+    configured: Option<OwnRights>,
+    request: &Request,
+) -> Result<OwnRights, Problem> {
+    let Some(work) = &request.work else { return Ok(configured.unwrap_or_default()) };
+    let most = work.rights.min(configured.unwrap_or(OwnRights::All));
+    hands.at_most(most).ok_or(Problem::Unconfined)
 }
 
 /// A program that brings its own tools cannot be given others.
@@ -116,6 +145,11 @@ pub(crate) fn refuse_tools(request: &Request) -> Result<(), Problem> {
 impl Provider for HostProvider {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn hands(&self) -> Hands {
+        let levels = OwnRights::WORDS.into_iter().map(|(_, rights)| rights);
+        Hands::Own { kept_to: levels.filter(|it| self.headless.with(*it).is_some()).collect() }
     }
 
     fn stream(

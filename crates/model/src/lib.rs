@@ -90,8 +90,8 @@ pub use self::{
     error::{ModelError, Problem},
     event::{Event, StopReason, Turn, Usage},
     message::{Message, Part, Role, Sealed, ToolCall, ToolInput, ToolResult},
-    provider::{EventStream, ModelInfo, Provider},
-    request::{Deadlines, Effort, OutputSchema, Request, ToolChoice, ToolSpec},
+    provider::{EventStream, Hands, ModelInfo, Provider},
+    request::{Deadlines, Effort, OutputSchema, OwnRights, Request, ToolChoice, ToolSpec, Work},
     retry::RetryPolicy,
     wire::{Dialect, Wire},
 };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agents_host::Host;
+use agents_host::{Host, host::Headless};
 use agents_system::explain::{ErrorKind, Explain};
 use camino::Utf8Path;
 use secrecy::SecretString;
@@ -18,7 +18,7 @@ use crate::{
     provider::Provider,
     script::{ScriptError, ScriptFile, ScriptProvider},
     select::{Available, Credentials, ModelRef, Rank},
-    settings::{HostRights, Kind, Origin, ProviderSettings},
+    settings::{Kind, Origin, ProviderSettings},
     wire::{Dialect, Wire},
 };
 
@@ -93,7 +93,7 @@ pub fn open(
             name: settings.name.clone(),
             command: settings.command.clone(),
             rights: settings.rights,
-            env: acp_env(settings, ground),
+            host: acp_host(settings, ground),
             cwd: ground.cwd.to_owned(),
             models: static_models(settings, &Catalogue::default()),
             permits: permits(settings),
@@ -157,19 +157,15 @@ fn host(settings: &ProviderSettings, ground: &Ground<'_>) -> Result<HostProvider
     })
 }
 
-/// What confines an ACP agent that is a host which we know, by its `host` or by the name of its program.
-fn acp_env(settings: &ProviderSettings, ground: &Ground<'_>) -> Vec<(String, String)> {
+/// How an ACP agent is run that is a host which we know, by its `host` or by the name of its program.
+fn acp_host(settings: &ProviderSettings, ground: &Ground<'_>) -> Option<Headless> {
     let program = settings.command.first().map(|it| Utf8Path::new(it.as_str()));
     let program = program.and_then(Utf8Path::file_name).unwrap_or_default();
     let host = ground.hosts.iter().find(|host| match &settings.host {
         Some(id) => host.id.as_str() == id,
         None => host.detect.programs.iter().any(|it| it == program),
     });
-    let Some(headless) = host.and_then(|host| host.headless.as_ref()) else { return Vec::new() };
-    match settings.rights {
-        HostRights::Read => headless.read.env.clone(),
-        HostRights::Edit => headless.edit.env.clone(),
-    }
+    host?.headless.clone()
 }
 
 fn permits(settings: &ProviderSettings) -> Arc<Semaphore> {

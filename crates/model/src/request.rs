@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,6 +31,41 @@ pub struct Request {
     pub caching: Caching,
     /// How long to wait.
     pub deadlines: Deadlines,
+    /// That it is a whole task, for a provider with [tools of its own](crate::provider::Hands::Own). Others do not look at it.
+    pub work: Option<Work>,
+}
+
+/// A whole task for a program that works with its own tools: it ends with its last message, which is the result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// Where it works.
+    pub cwd: Utf8PathBuf,
+    /// What it may at most do.
+    pub rights: OwnRights,
+}
+
+/// What a program with its own tools may do by itself, the least first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OwnRights {
+    /// Look.
+    #[default]
+    Read,
+    /// Change files of the workspace, too.
+    Edit,
+    /// Whatever the user may.
+    All,
+}
+
+impl OwnRights {
+    /// All of them, with their words in the configuration.
+    pub const WORDS: [(&'static str, Self); 3] =
+        [("read", Self::Read), ("edit", Self::Edit), ("all", Self::All)];
+
+    /// Its word in the configuration.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.into_iter().find(|(_, it)| *it == self).map_or("", |(word, _)| word)
+    }
 }
 
 impl Request {
@@ -47,6 +83,7 @@ impl Request {
             max_output_tokens: None,
             caching: Caching::On,
             deadlines: Deadlines::default(),
+            work: None,
         }
     }
 
@@ -89,6 +126,13 @@ impl Request {
     #[must_use]
     pub fn with_effort(mut self, effort: Effort) -> Self {
         self.effort = Some(effort);
+        self
+    }
+
+    /// As a whole task.
+    #[must_use]
+    pub fn with_work(mut self, work: Work) -> Self {
+        self.work = Some(work);
         self
     }
 

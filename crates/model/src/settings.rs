@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use agents_agent::definition::Effort;
 use agents_plugin::config::{Config, ConfigError};
 use agents_system::{
-    decode::{Document, Table, Text, Value},
+    decode::{Document, Table, Text, remote},
     dirs::Dirs,
-    finding::{Finding, Severity, sounds_secret},
+    finding::{Finding, Severity},
 };
 use camino::Utf8Path;
 
@@ -26,7 +26,7 @@ mod shown;
 
 pub use around::{Around, InstalledHost, NoProvider, all_providers};
 pub use ollama::ollama_url;
-pub use provider::{HostRights, Kind, Origin, ProviderSettings};
+pub use provider::{Kind, Origin, ProviderSettings};
 
 /// What `config.toml` says about models.
 #[derive(Debug, Clone, Default)]
@@ -146,40 +146,13 @@ fn providers(table: &Table<'_>, dir: &Utf8Path) -> Vec<ProviderSettings> {
             value.wrong_type(name.as_str(), "a table");
             continue;
         };
-        refuse_secrets(&table);
+        remote::refuse_secrets(&table);
         if let Some(provider) = provider::decode(&name, &table, dir) {
             all.push((table.line(), provider));
         }
     }
     all.sort_by_key(|(line, _)| *line);
     all.into_iter().map(|(_, provider)| provider).collect()
-}
-
-/// A key in a file is found by whoever reads the file: backups, dotfile repositories, colleagues who help.
-fn refuse_secrets(table: &Table<'_>) {
-    let is_secret = |name: &str| !["key-env", "key-command"].contains(&name) && sounds_secret(name);
-    let refuse = |name: &Text<'_>, _: Value<'_>| {
-        name.report(
-            Finding::error(format!("`{name}`{}: keys do not belong into a configuration file", label(table)))
-                .hint("take it out and put it into a variable (`key-env = \"NAME\"`), into the keyring, or have a command print it (`key-command = [\"pass\", \"show\", \"…\"]`); a key that stood in a file should be replaced"),
-        );
-    };
-    for (name, value) in table.entries() {
-        if is_secret(&name) {
-            refuse(&name, value);
-        }
-        if name.as_str() == "headers"
-            && let Some(headers) = value.table("headers")
-        {
-            for (header, value) in headers.entries().filter(|(header, _)| is_secret(header)) {
-                refuse(&header, value);
-            }
-        }
-    }
-}
-
-fn label(table: &Table<'_>) -> String {
-    format!(" in {}", table.label())
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub use agents::{AgentSettings, Deliver};
 pub use edit::Changed;
 pub use enablement::{Decision, Enablement, Key, Scope, Word};
 pub use sandbox::Sandboxed;
-pub use settings::{Origin, Setting};
+pub use settings::{Origin, Setting, quoted_key};
 
 /// The name of the registry that comes with the program but is only fetched when asked for.
 pub const RECOMMENDATIONS: &str = "symposium-recommendations";
@@ -36,7 +36,10 @@ pub const USER_PLUGINS: &str = "user-plugins";
 const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs", "telemetry"];
 
 /// Tables that another room reads.
-const OF_OTHERS: &[&str] = &["models", "providers", "tasks"];
+const OF_OTHERS: &[&str] = &["mcp-servers", "models", "providers", "tasks", "web"];
+
+/// Those of them that people write keys into.
+const TEMPTING: [&str; 3] = ["mcp-servers", "providers", "web"];
 
 /// The user's configuration, as far as plugins go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -293,8 +296,12 @@ fn shown(finding: Finding, text: &str) -> Finding {
     let spot = finding.place.as_ref().and_then(|place| place.spot.as_ref());
     let line = spot.and_then(|spot| usize::try_from(spot.line).ok()).unwrap_or_default();
     let before = text.lines().take(line).filter(|line| line.trim_start().starts_with('['));
-    let in_providers = before.last().is_some_and(|header| header.contains("providers"));
-    if in_providers || finding.is_about_secret() { finding.without_value() } else { finding }
+    let is_tempting = |header: &str| TEMPTING.iter().any(|word| header.contains(word));
+    if before.last().is_some_and(is_tempting) || finding.is_about_secret() {
+        finding.without_value()
+    } else {
+        finding
+    }
 }
 
 fn default_registries(root: &Table<'_>, dirs: &Dirs) -> Vec<RegistrySpec> {

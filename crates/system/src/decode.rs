@@ -14,6 +14,8 @@
 //! assert_eq!(messages, ["`name` is missing", "unknown key `nmae`"]);
 //! ```
 
+pub mod remote;
+
 use std::{
     cell::RefCell,
     collections::BTreeSet,

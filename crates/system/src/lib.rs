@@ -14,6 +14,7 @@
 //! | [`edit`] | changing one entry of a JSON, TOML, YAML or Markdown text and no other byte |
 //! | [`frontmatter`] | the header of a Markdown file |
 //! | [`foreign`] | reading and replacing files that belong to somebody else |
+//! | [`keys`] | keys from a variable, the keyring or a command |
 //! | [`ledger`] | what we own in other people's files |
 //! | [`lock`] | one process at a time |
 //! | [`process`] | child processes with a deadline, and replacing ourselves by one |
@@ -54,6 +55,7 @@ pub mod finding;
 pub mod fingerprint;
 pub mod foreign;
 pub mod frontmatter;
+pub mod keys;
 pub mod ledger;
 pub mod lock;
 pub mod memory;

@@ -24,6 +24,7 @@ use agents_tool::{
     Area, Catalogue, Confinement, Hooks, Moment, Rights, Standing, artifacts::Artifacts,
     tools::Bash,
 };
+use futures_util::future::BoxFuture;
 use tokio::{sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -66,11 +67,8 @@ pub trait Surroundings: Send + Sync {
     /// There is no such place.
     fn area(&self) -> Result<Area, Unavailable>;
 
-    /// The tools of an agent that works here.
-    ///
-    /// # Errors
-    /// They cannot be had.
-    fn equip(&self, definition: &AgentDefinition, area: &Area) -> Result<Equipment, Unavailable>;
+    /// The tools of an agent that works here. Servers may have to be started for it.
+    fn equip<'a>(&'a self, wearer: Wearer<'a>) -> BoxFuture<'a, Result<Equipment, Unavailable>>;
 
     /// How tasks get worktrees of their own.
     ///
@@ -79,6 +77,18 @@ pub trait Surroundings: Send + Sync {
     fn isolation(&self) -> Result<Isolation, String> {
         Err("there is nobody here who makes worktrees".to_owned())
     }
+}
+
+/// An agent that is to be equipped.
+pub struct Wearer<'a> {
+    /// Its definition.
+    pub definition: &'a AgentDefinition,
+    /// What it may at most do.
+    pub rights: &'a Rights,
+    /// Where it works.
+    pub area: &'a Area,
+    /// The task.
+    pub id: TaskId,
 }
 
 /// A model that can be asked.

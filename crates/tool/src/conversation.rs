@@ -9,6 +9,7 @@ use std::{
 };
 
 use agents_system::process::keeper::KeepError;
+use camino::Utf8Path;
 use secrecy::SecretString;
 use tokio::sync::watch;
 
@@ -41,6 +42,7 @@ impl Child {
         program: &str,
         args: &[String],
         env: &[(String, SecretString)],
+        cwd: &Utf8Path,
         ground: &Ground,
     ) -> Result<(Self, tokio::net::UnixStream), String> {
         let room = program::room().map_err(|error| error.to_string())?;
@@ -52,7 +54,7 @@ impl Child {
             roots: Roots::ReadOnly,
             room: &room.path,
         }
-        .order(program, args.to_vec(), ground.area.cwd());
+        .order(program, args.to_vec(), cwd);
         let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
         ours.set_nonblocking(true).map_err(|error| error.to_string())?;
         let stream = tokio::net::UnixStream::from_std(ours).map_err(|error| error.to_string())?;

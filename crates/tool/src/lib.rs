@@ -13,6 +13,7 @@
 //! | [`grants`] | permissions for a time |
 //! | [`shell`] | what a command for the shell would run |
 //! | [`confine`] | files below the roots and no others; those that are protected |
+//! | `settings` | what the configuration says about them |
 //! | [`secrets`] | values that nobody may see |
 //! | [`bounds`] | how much of a result a model is shown, marked as data |
 //! | [`artifacts`] | where the rest of it is kept |
@@ -49,6 +50,8 @@ pub mod policy;
 mod program;
 pub mod rights;
 pub mod secrets;
+#[cfg(all(feature = "mcp", feature = "web"))]
+pub mod settings;
 pub mod shell;
 pub mod tool;
 pub mod tools;

@@ -23,6 +23,7 @@ use std::{
 };
 
 use agents_system::finding::Finding;
+use camino::Utf8PathBuf;
 use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 use serde_json::Value;
@@ -69,6 +70,8 @@ pub enum Reach {
         args: Vec<String>,
         /// Its variables, besides the few that all programs get.
         env: Vec<(String, SecretString)>,
+        /// Where it runs; where the agents are if `None`.
+        cwd: Option<Utf8PathBuf>,
     },
     /// An address that speaks streamable HTTP.
     Address {
@@ -238,8 +241,9 @@ impl Server {
         let server = || self.name().clone();
         let time = self.settings.start.unwrap_or(START);
         let (connection, child) = match &self.settings.reach {
-            Reach::Program { program, args, env } => {
-                let started = Child::start(program, args, env, &self.ground);
+            Reach::Program { program, args, env, cwd } => {
+                let cwd = cwd.as_deref().unwrap_or(self.ground.area.cwd());
+                let started = Child::start(program, args, env, cwd, &self.ground);
                 let unreachable = |why| ServerError::Unreachable { server: server(), why };
                 let (child, stream) = started.map_err(unreachable)?;
                 let connection = tokio::time::timeout(time, Connection::over(stream)).await;
@@ -330,6 +334,14 @@ pub struct McpTool {
     server: Arc<Server>,
     name: String,
     described: Described,
+}
+
+impl McpTool {
+    /// The name that the server gives it.
+    #[must_use]
+    pub fn own_name(&self) -> &str {
+        &self.described.name
+    }
 }
 
 impl Tool for McpTool {

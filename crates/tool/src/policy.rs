@@ -318,6 +318,25 @@ impl Standing {
         judge(call, &self.rights, self.mode, &self.grants, now)
     }
 
+    /// What it may do with everything, and without asking: of a program that works with its own tools nothing smaller can be asked.
+    #[must_use]
+    pub fn unasked(&self, now: Moment) -> Effects {
+        let all: [(Effect, &[&str]); 4] = [
+            (Effect::Reads, &["read", "search", "find"]),
+            (Effect::Writes, &["write", "edit"]),
+            (Effect::Executes, &["bash"]),
+            (Effect::Network, &["web_fetch", "web_search"]),
+        ];
+        let may = |effect: Effect, tool: &str| {
+            // Only a rule for the whole tool covers a call about nothing.
+            let (effects, subject) = (Effects::NONE.and(effect), &Subject::Nothing);
+            let call = Call { tool, effects, subject, protected: None };
+            self.judge(&call, now) == Verdict::Allow
+        };
+        let granted = all.into_iter().filter(|(it, tools)| tools.iter().all(|tool| may(*it, tool)));
+        granted.fold(Effects::NONE, |all, (effect, _)| all.and(effect))
+    }
+
     /// Whether a tool is shown to the model: whether there are arguments with which it may be called. In plan mode that includes
     /// what would be refused, so that a plan can name it.
     #[must_use]

@@ -48,6 +48,10 @@ const HANDED_ON: &[&str] = &[
     "XDG_CACHE_HOME",
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    // Where we ourselves look, when a plugin's command is a tool.
+    "CARGO_AGENTS_HOME",
+    "SYMPOSIUM_HOME",
     "JAVA_HOME",
     "NVM_DIR",
     "PKG_CONFIG_PATH",

@@ -24,6 +24,8 @@ use crate::{
 const ANSWER: &str = "quartz-lantern ready";
 /// What it says before it wants the command run.
 const BEFORE: &str = "Let me look.";
+/// Hosts that run commands where they may change files: in a sandbox of their own, or not at all.
+const RUNS_TO_EDIT: [&str; 2] = ["codex", "goose"];
 /// The file that a command makes which must not run.
 const FORBIDDEN: &str = "forbidden.txt";
 
@@ -87,7 +89,8 @@ fn check_program(
             format!("kind = \"host\"\nhost = \"{host}\"\ncommand = {}\n", json!([command]))
         }
     };
-    let asked = ask(&scratch, built, prefix, &provider, &client.env(&place))?;
+    let environment = client.env(&place);
+    let asked = ask(&scratch, built, prefix, &provider, &environment)?;
     let mut row = Row::new(&subject.name, subject.kind(), prefix.version(client.package())?);
     // Some end their turn when they are refused something.
     let answered =
@@ -98,6 +101,18 @@ fn check_program(
         Column::Confined,
         Verdict::from(!forbidden.exists(), || format!("{FORBIDDEN} was made")),
     );
+    let with = |rights: &str| {
+        let provider = format!("{provider}rights = \"{rights}\"\n");
+        ask(&scratch, built, prefix, &provider, &environment)
+    };
+    if matches!(subject.way, Way::Host(_)) && !RUNS_TO_EDIT.contains(&client.host()) {
+        with("edit")?;
+        let ran = forbidden.exists();
+        row.set(Column::Edits, Verdict::from(!ran, || format!("{FORBIDDEN} was made")));
+    }
+    let asked = with("all")?;
+    let ran = forbidden.exists();
+    row.set(Column::Works, Verdict::from(ran, || format!("no {FORBIDDEN}: {}", asked.said)));
     Ok(row)
 }
 

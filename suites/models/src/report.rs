@@ -10,11 +10,18 @@ pub(crate) enum Column {
     Answers,
     Usage,
     Confined,
+    Edits,
+    Works,
 }
 
 impl Column {
-    const ALL: [(Self, &'static str); 3] =
-        [(Self::Answers, "answers"), (Self::Usage, "tells usage"), (Self::Confined, "only reads")];
+    const ALL: [(Self, &'static str); 5] = [
+        (Self::Answers, "answers"),
+        (Self::Usage, "tells usage"),
+        (Self::Confined, "only reads"),
+        (Self::Edits, "runs nothing to edit"),
+        (Self::Works, "does everything"),
+    ];
 }
 
 /// What was seen.
@@ -113,7 +120,9 @@ pub(crate) fn write_page(rows: &[Row]) -> anyhow::Result<()> {
          {}\n\
          - **answers**: the answer of the model arrived.\n\
          - **tells usage**: with the number of tokens.\n\
-         - **only reads**: the model wanted a command run that makes a file. The program was given `rights = \"read\"`, and there was no file.\n",
+         - **only reads**: the model wanted a command run that makes a file. The program was given `rights = \"read\"`, and there was no file.\n\
+         - **runs nothing to edit**: the same with `rights = \"edit\"`. Codex runs commands to edit, in a sandbox of its own; Goose cannot be kept to editing.\n\
+         - **does everything**: with `rights = \"all\"` there was the file.\n",
         table(rows)
     );
     fs_err::write(PAGE, page)?;

@@ -23,13 +23,14 @@ use agents_system::{
     finding::Finding,
     ledger::{Ledger, Property, What},
 };
+use agents_workspace::WorkspaceError;
 use camino::Utf8PathBuf;
 
 use super::wanted;
 use crate::{
     args::AgentCommand,
     failure::Failure,
-    here::{BrokenWorkspace, visit},
+    here::{BrokenWorkspace, Here, visit},
     output::Output,
     settings::Settings,
 };
@@ -78,26 +79,35 @@ pub(super) struct Found {
 }
 
 pub(super) fn found(settings: &Settings, named: &[Utf8PathBuf]) -> Result<Found, Failure> {
+    visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, error| {
+        look(here, error, named)
+    })
+}
+
+/// All agents as seen from a place that is open already. They are of use where the workspace is broken, too.
+pub(super) fn look(
+    here: &Here<'_>,
+    error: Option<WorkspaceError>,
+    named: &[Utf8PathBuf],
+) -> Result<Found, Failure> {
+    let settings = here.settings;
     let (hosts, mut findings) = wanted::all_hosts(settings)?;
     let home = wanted::home()?;
-    visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, error| {
-        // Agents of the user are of use where the workspace is broken, too.
-        findings.extend(error.map(|error| Failure::from(error).into_finding("the workspace")));
-        findings.extend(here.findings.iter().cloned());
-        let workspace = here.workspace.as_ref();
-        let fetch = wanted::fetch(settings);
-        let brought = here.registries.agents(&here.set, workspace, &settings.cwd, fetch);
-        Failure::if_interrupted()?;
-        findings.extend(brought.findings.iter().cloned());
-        let roots = wanted::roots(&home, workspace.map(|it| it.root.as_path()));
-        let mut search = Search::new(&settings.cwd, &hosts, &roots).with_plugins(&brought);
-        search.named = named.iter().map(|path| settings.cwd.join(path)).collect();
-        search.trusted = Trusted::new(&here.registries.config.agents.trust);
-        search.copies = copies(settings)?;
-        let agents = discover(&search)?;
-        let root = workspace.map(|it| it.root.clone());
-        Ok(Found { agents, search, root, brought, findings })
-    })
+    findings.extend(error.map(|error| Failure::from(error).into_finding("the workspace")));
+    findings.extend(here.findings.iter().cloned());
+    let workspace = here.workspace.as_ref();
+    let fetch = wanted::fetch(settings);
+    let brought = here.registries.agents(&here.set, workspace, &settings.cwd, fetch);
+    Failure::if_interrupted()?;
+    findings.extend(brought.findings.iter().cloned());
+    let roots = wanted::roots(&home, workspace.map(|it| it.root.as_path()));
+    let mut search = Search::new(&settings.cwd, &hosts, &roots).with_plugins(&brought);
+    search.named = named.iter().map(|path| settings.cwd.join(path)).collect();
+    search.trusted = Trusted::new(&here.registries.config.agents.trust);
+    search.copies = copies(settings)?;
+    let agents = discover(&search)?;
+    let root = workspace.map(|it| it.root.clone());
+    Ok(Found { agents, search, root, brought, findings })
 }
 
 /// The files of agents that `sync` wrote.

@@ -6,6 +6,7 @@ use agents_model::settings::ModelSettings;
 use agents_plugin::config::{Config, Origin, Setting};
 use agents_system::edit::{Edit, Format, apply};
 use agents_task::TaskSettings;
+use agents_tool::settings::ToolSettings;
 use camino::Utf8Path;
 use serde::Serialize;
 use serde_json::Value;
@@ -78,18 +79,20 @@ pub(crate) fn run(
             output.findings(&Config::load(dirs)?.findings);
             output.findings(&ModelSettings::load(dirs)?.findings);
             output.findings(&TaskSettings::load(dirs)?.findings);
+            output.findings(&ToolSettings::load(dirs)?.findings);
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Those of plugins, then those of models, then the registries: tables stand last, or what follows would belong to them.
+/// Those of plugins, then those of models and of tools, then the registries: tables stand last, or what follows would belong to them.
 fn all(settings: &Settings) -> Result<Vec<Setting>, Failure> {
     let dirs = &settings.dirs;
     let (tables, mut all): (Vec<_>, Vec<_>) =
         Config::settings(dirs)?.into_iter().partition(|setting| setting.value.is_object());
     all.extend(TaskSettings::settings(dirs)?);
     all.extend(ModelSettings::settings(dirs)?);
+    all.extend(ToolSettings::settings(dirs)?);
     all.extend(tables);
     Ok(all)
 }

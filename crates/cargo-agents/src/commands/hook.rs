@@ -34,7 +34,8 @@ pub(crate) fn called(argv: &[OsString]) -> Option<(Wire, Event)> {
     Some((Wire::of(host.to_str()?)?, Event::parse(event.to_str()?)?))
 }
 
-pub(crate) use answer::answer;
+pub(crate) use answer::{answer, hooks_here};
+pub(crate) use handlers::choose;
 
 /// What people do with hooks.
 pub(crate) fn run(

@@ -92,6 +92,8 @@ fn run_all(settings: &Settings, output: &Output, job: Job) -> Result<Vec<Outcome
             drop(send.send(event.clone()));
         }),
         artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
+        transcripts: None,
+        secrets: None,
         patience: Patience::default(),
         concurrency: job.concurrency.unwrap_or(said.concurrency),
         cancel: cancel.clone(),
@@ -145,6 +147,8 @@ fn run_all(settings: &Settings, output: &Output, job: Job) -> Result<Vec<Outcome
             live.event(&event)?;
         }
         live.pause();
+        place.end().await;
+        output.findings(&place.heard());
         Ok(outcomes)
     });
     // A tool that does not end is not waited for.

@@ -210,7 +210,7 @@ impl Wanted {
 }
 
 /// A server that hosts would start, of a workspace that the user has not spoken for.
-fn withheld((plugin, server): (&Plugin, &McpServer)) -> Finding {
+pub(crate) fn withheld((plugin, server): (&Plugin, &McpServer)) -> Finding {
     let (name, plugin_name) = (&server.name, &plugin.name);
     Finding::warning(format!(
         "the MCP server `{name}` of `{plugin_name}` is left out: it is a program that comes with this workspace"

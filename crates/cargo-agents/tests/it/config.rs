@@ -39,6 +39,9 @@ plugins.disable = [\"todo\"]                  # ~/config.toml:3
 sandbox.plugins = []                        # default
 agents.deliver = []                         # default
 agents.trust = []                           # default
+tasks.sandbox = \"auto\"                      # default
+tasks.network = false                       # default
+web.fetch = false                           # default
 
 [[registry]]                                # ~/config.toml:11
 name = \"team\"

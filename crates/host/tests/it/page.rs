@@ -85,9 +85,9 @@ fn events(text: &mut String, hosts: &[Host]) {
 fn headless(text: &mut String, hosts: &[Host]) {
     text.push_str(
         "## Without a terminal\n\nHow a host is run to [answer as a model](models.md). The prompt comes on standard input. \
-         What its rights add keeps it to reading, or\nto changing files of the workspace.\n\n\
-         | host | arguments | model | instructions | effort | may read | may change files | models |\n\
-         |---|---|---|---|---|---|---|---|\n",
+         What its rights add keeps it to reading, to\nchanging files of the workspace as well, or to nothing; `-` where it cannot be kept to that.\n\n\
+         | host | arguments | model | instructions | effort | may read | may change files | may do everything | models |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
     );
     let list = |items: &[String]| match items {
         [] => "-".to_owned(),
@@ -98,6 +98,7 @@ fn headless(text: &mut String, hosts: &[Host]) {
         let env = rights.env.iter().map(|(name, value)| format!("{name}={value}"));
         list(&env.chain(rights.args.iter().cloned()).collect::<Vec<_>>())
     };
+    let some = |it: &Option<Rights>| it.as_ref().map_or_else(|| "-".to_owned(), rights);
     for host in hosts {
         let Some(it) = &host.headless else { continue };
         let args: Vec<String> = it.args.iter().chain(&it.last).cloned().collect();
@@ -107,7 +108,8 @@ fn headless(text: &mut String, hosts: &[Host]) {
             flag(&it.system),
             flag(&it.effort),
             rights(&it.read),
-            rights(&it.edit),
+            some(&it.edit),
+            some(&it.all),
             it.models.iter().map(code).collect::<Vec<_>>().join(", "),
         ];
         writeln!(text, "| {} | {} |", host.id, cells.join(" | ")).unwrap();

@@ -50,8 +50,8 @@ fn stage_with(prompt: &str, modes: &str) -> (Scratch, AcpProvider) {
     let provider = AcpProvider {
         name: "mine".to_owned(),
         command: vec![program.into_string()],
-        rights: HostRights::Read,
-        env: Vec::new(),
+        rights: None,
+        host: None,
         cwd: scratch.path("."),
         models: Vec::new(),
         permits: Arc::new(Semaphore::new(1)),
@@ -64,10 +64,17 @@ fn ask(
     model: &str,
     cancel: &CancellationToken,
 ) -> (Vec<Event>, Option<ModelError>) {
+    let request = Request::new(model).with_system("Be brief.").with_message(Message::user("What?"));
+    ask_for(provider, request, cancel)
+}
+
+fn ask_for(
+    provider: &AcpProvider,
+    request: Request,
+    cancel: &CancellationToken,
+) -> (Vec<Event>, Option<ModelError>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let request =
-            Request::new(model).with_system("Be brief.").with_message(Message::user("What?"));
         let mut events = Vec::new();
         let mut stream = match provider.stream(request, cancel.clone()).await {
             Ok(stream) => stream,
@@ -90,10 +97,10 @@ fn heard(scratch: &Scratch) -> String {
 #[test]
 fn an_agent_is_asked_and_its_questions_are_answered_by_its_rights() {
     for (rights, answer) in
-        [(HostRights::Read, "\"optionId\":\"no\""), (HostRights::Edit, "\"optionId\":\"once\"")]
+        [(OwnRights::Read, "\"optionId\":\"no\""), (OwnRights::Edit, "\"optionId\":\"once\"")]
     {
         let (scratch, provider) = stage(ASKS);
-        let provider = AcpProvider { rights, ..provider };
+        let provider = AcpProvider { rights: Some(rights), ..provider };
         let (events, error) = ask(&provider, DEFAULT_MODEL, &CancellationToken::new());
         assert!(error.is_none(), "{error:?}");
         let mut turn = Turn::default();
@@ -114,7 +121,36 @@ fn an_agent_is_asked_and_its_questions_are_answered_by_its_rights() {
         assert!(heard.contains(answer), "{heard}");
         assert!(heard.contains("Be brief.\\n\\nWhat?"), "{heard}");
         assert!(!heard.contains("set_config_option"), "{heard}");
-        assert_eq!(heard.contains("\"modeId\":\"plan\""), rights == HostRights::Read, "{heard}");
+        assert_eq!(heard.contains("\"modeId\":\"plan\""), rights == OwnRights::Read, "{heard}");
+    }
+}
+
+#[test]
+fn a_whole_task_gives_an_agent_the_rights_that_it_can_be_kept_to() {
+    let (hosts, _) = agents_host::hosts(None);
+    let opencode = hosts.into_iter().find(|it| it.id.as_str() == "opencode").unwrap();
+    for (host, configured, wanted, answer, env) in [
+        (None, None, OwnRights::Read, "no", ""),
+        // Nothing keeps it to changing files.
+        (None, None, OwnRights::Edit, "no", ""),
+        (None, None, OwnRights::All, "once", ""),
+        (None, Some(OwnRights::Edit), OwnRights::All, "no", ""),
+        (opencode.headless.clone(), None, OwnRights::Edit, "once", r#""bash":"deny""#),
+    ] {
+        let (scratch, provider) = stage(&format!("env > environment\n{ASKS}"));
+        let provider = AcpProvider { rights: configured, host, ..provider };
+        let work = crate::request::Work { cwd: scratch.path("."), rights: wanted };
+        let request = Request::new(DEFAULT_MODEL).with_message(Message::user("Do it."));
+        let (events, error) =
+            ask_for(&provider, request.with_work(work), &CancellationToken::new());
+        assert!(error.is_none(), "{error:?}");
+        let turn: Turn = events.into_iter().collect();
+        assert_eq!(turn.conclusion(), "Forty-two.");
+        let heard = heard(&scratch);
+        assert!(heard.contains(&format!("\"optionId\":\"{answer}\"")), "{wanted:?}: {heard}");
+        assert!(heard.contains("Your last message is the result"), "{heard}");
+        let environment = fs_err::read_to_string(scratch.path("environment")).unwrap();
+        assert!(environment.contains(env), "{environment}");
     }
 }
 
@@ -134,12 +170,13 @@ fn an_agent_that_cannot_be_kept_to_reading_is_asked_nothing() {
     let heard = heard(&scratch);
     assert!(heard.contains("session/new") && !heard.contains("session/prompt"), "{heard}");
 
-    let edits = AcpProvider { rights: HostRights::Edit, ..provider };
+    let edits = AcpProvider { rights: Some(OwnRights::Edit), ..provider };
     let (_, error) = ask(&edits, DEFAULT_MODEL, &CancellationToken::new());
     assert!(error.is_none(), "{error:?}");
     // One that is confined by its environment needs no mode.
-    let env = vec![("MODE".to_owned(), "chat".to_owned())];
-    let confined = AcpProvider { rights: HostRights::Read, env, ..edits };
+    let (hosts, _) = agents_host::hosts(None);
+    let goose = hosts.into_iter().find(|it| it.id.as_str() == "goose").unwrap();
+    let confined = AcpProvider { rights: None, host: goose.headless, ..edits };
     let (_, error) = ask(&confined, DEFAULT_MODEL, &CancellationToken::new());
     assert!(error.is_none(), "{error:?}");
 }

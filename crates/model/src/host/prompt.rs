@@ -7,19 +7,25 @@ use crate::{
     request::{Effort, Request},
 };
 
+/// What a program is told that gets a whole task.
+const ALONE: &str = "Do this by yourself, with the tools that you have, until it is done; do not ask anything, for nobody is there to \
+     answer. Your last message is the result: what you say before it is not read.";
+
 /// The instructions, and the conversation. A single question stands as it is; of a longer conversation every part says whose it is.
 pub(crate) fn prompt(request: &Request) -> (String, String) {
-    let mut system = request.system.to_string();
-    if let Some(schema) = &request.schema {
-        if !system.is_empty() {
-            system.push_str("\n\n");
-        }
-        let _ = write!(
-            system,
-            "Answer with one JSON value that is valid against this JSON schema, and with nothing else:\n{}",
-            schema.schema
-        );
+    let mut all = vec![request.system.to_string()];
+    if request.work.is_some() {
+        all.push(ALONE.to_owned());
     }
+    if let Some(schema) = &request.schema {
+        let whole = if request.work.is_some() { "Make your last message" } else { "Answer with" };
+        all.push(format!(
+            "{whole} one JSON value that is valid against this JSON schema, and nothing else:\n{}",
+            schema.schema
+        ));
+    }
+    all.retain(|it| !it.is_empty());
+    let system = all.join("\n\n");
     let text = match request.messages.as_slice() {
         [only] if only.role == Role::User => only.text(),
         messages => {

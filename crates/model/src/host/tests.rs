@@ -9,7 +9,7 @@ use crate::{
     error::Deadline,
     event::Turn,
     message::Message,
-    request::{Deadlines, Effort, ToolSpec},
+    request::{Deadlines, Effort, OutputSchema, ToolSpec, Work},
 };
 
 fn provider(host: &str, program: &str, cwd: Utf8PathBuf) -> HostProvider {
@@ -19,7 +19,7 @@ fn provider(host: &str, program: &str, cwd: Utf8PathBuf) -> HostProvider {
         name: "mine".to_owned(),
         command: vec![program.to_owned()],
         headless: host.headless.unwrap(),
-        rights: HostRights::Read,
+        rights: None,
         cwd,
         models: Vec::new(),
         permits: Arc::new(Semaphore::new(1)),
@@ -36,15 +36,16 @@ fn the_command_line_confines_the_host_and_keeps_the_prompt_out_of_it() {
         .with_system("Be brief.")
         .with_message(Message::user("What?"))
         .with_effort(Effort::High);
-    let (call, text) = provider("claude", "claude", "/".into()).call(&request);
+    let (call, text) = provider("claude", "claude", "/".into()).call(&request).unwrap();
     assert_eq!(
         words(&call),
         "claude -p --output-format stream-json --verbose --include-partial-messages --no-session-persistence \
          --tools Read,Grep,Glob --strict-mcp-config --model sonnet --effort high --append-system-prompt Be brief."
     );
     assert_eq!(text, "What?");
-    let edits = HostProvider { rights: HostRights::Edit, ..provider("codex", "codex", "/".into()) };
-    let (call, text) = edits.call(&Request { model: DEFAULT_MODEL.to_owned(), ..request });
+    let edits =
+        HostProvider { rights: Some(OwnRights::Edit), ..provider("codex", "codex", "/".into()) };
+    let (call, text) = edits.call(&Request { model: DEFAULT_MODEL.to_owned(), ..request }).unwrap();
     assert_eq!(
         words(&call),
         "codex exec --json --skip-git-repo-check --ephemeral --sandbox workspace-write -"
@@ -61,9 +62,46 @@ fn every_host_that_can_be_run_is_confined_to_reading() {
     assert_eq!(headless.len(), 7);
     for (id, it) in headless {
         assert!(!it.read.args.is_empty() || !it.read.env.is_empty(), "{id}");
-        assert_ne!(it.read, it.edit, "{id}");
+        assert_ne!(Some(&it.read), it.edit.as_ref(), "{id}");
+        assert_ne!(it.edit, it.all, "{id}");
+        assert!(it.all.is_some(), "{id}");
         assert_eq!(it.models.first().map(String::as_str), Some(DEFAULT_MODEL), "{id}");
     }
+}
+
+fn work(rights: OwnRights) -> Request {
+    let work = Work { cwd: "/elsewhere".into(), rights };
+    Request::new(DEFAULT_MODEL).with_message(Message::user("Do it.")).with_work(work)
+}
+
+#[test]
+fn a_whole_task_is_run_with_the_rights_of_the_task_and_never_with_more() {
+    for (host, configured, wanted, shown) in [
+        ("claude", None, OwnRights::Read, "--tools Read,Grep,Glob"),
+        ("claude", None, OwnRights::Edit, "--permission-mode acceptEdits"),
+        ("claude", None, OwnRights::All, "--permission-mode bypassPermissions"),
+        ("claude", Some(OwnRights::Edit), OwnRights::All, "--permission-mode acceptEdits"),
+        ("claude", Some(OwnRights::All), OwnRights::Read, "--tools Read,Grep,Glob"),
+        ("codex", Some(OwnRights::Read), OwnRights::All, "--sandbox read-only"),
+        ("gemini", None, OwnRights::All, "--approval-mode yolo"),
+        ("copilot", None, OwnRights::Edit, "--deny-tool=shell --allow-tool=write"),
+    ] {
+        let it = HostProvider { rights: configured, ..provider(host, host, "/".into()) };
+        let (call, text) = it.call(&work(wanted)).unwrap();
+        assert!(words(&call).contains(shown), "{host} {configured:?} {wanted:?}: {}", words(&call));
+        assert!(
+            words(&call).contains("Your last message is the result")
+                || text.contains("Your last message"),
+            "{text}"
+        );
+    }
+    // It cannot be kept to changing files, so it does not.
+    let goose = provider("goose", "goose", "/".into());
+    assert_eq!(goose.hands(), Hands::Own { kept_to: vec![OwnRights::Read, OwnRights::All] });
+    assert_eq!(granted(&goose.hands(), None, &work(OwnRights::Edit)).unwrap(), OwnRights::Read);
+    let edits = HostProvider { rights: Some(OwnRights::Edit), ..goose };
+    let error = edits.call(&Request::new(DEFAULT_MODEL)).unwrap_err().at("goose");
+    assert_eq!(error.to_string(), "`goose`: it cannot be kept to the rights `edit`");
 }
 
 /// A stand-in that speaks a host's real format.
@@ -248,4 +286,50 @@ fn a_longer_conversation_says_whose_word_it_is() {
         (system.as_str(), text.as_str()),
         ("", "User: What is it?\n\nYou: Which one?\n\nUser: The second.")
     );
+}
+
+/// As Claude Code 2 printed it when it had to look something up first.
+const WORKS: &str = r#"#!/bin/sh
+cat > prompt
+printf '%s\n' "$@" > arguments
+pwd > cwd
+echo '{"type":"system","subtype":"init","session_id":"s","model":"claude-sonnet-5"}'
+echo '{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"Let me look."}}}'
+echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Let me look."},{"type":"tool_use","id":"t","name":"Read","input":{"file_path":"a"}}]}}'
+echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"1"}]}}'
+echo '{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"{\"lines\":"}}}'
+echo '{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"1}"}}}'
+echo '{"type":"result","is_error":false,"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":4}}'
+"#;
+
+#[test]
+fn the_result_of_a_whole_task_is_what_is_said_at_last() {
+    let stage = Stage::new("claude", WORKS);
+    let cwd = stage.scratch.path("tree");
+    fs_err::create_dir(&cwd).unwrap();
+    let schema = OutputSchema {
+        name: "result".to_owned(),
+        schema: serde_json::json!({"properties": {"lines": {"type": "integer"}}}),
+    };
+    let request = Request::new(DEFAULT_MODEL)
+        .with_system("You count lines.")
+        .with_message(Message::user("Count."))
+        .with_schema(schema)
+        .with_work(Work { cwd: cwd.clone(), rights: OwnRights::Edit });
+    let (turn, error) = stage.ask(request);
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(turn.conclusion(), "{\"lines\":1}");
+    assert_eq!(turn.message.text(), "Let me look.{\"lines\":1}");
+    let said = |file: &str| fs_err::read_to_string(cwd.join(file)).unwrap();
+    assert_eq!(said("prompt"), "Count.");
+    assert!(
+        said("arguments").contains("--permission-mode\nacceptEdits\n"),
+        "{}",
+        said("arguments")
+    );
+    let told = said("arguments");
+    assert!(told.contains("You count lines.\n\nDo this by yourself"), "{told}");
+    assert!(told.contains("Make your last message one JSON value"), "{told}");
+    assert!(told.contains(r#""lines":{"type":"integer"}"#), "{told}");
+    assert_eq!(said("cwd").trim(), cwd.as_str());
 }

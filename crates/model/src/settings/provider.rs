@@ -1,13 +1,12 @@
 //! One provider, as it is configured.
 
 use agents_system::{
-    decode::{Table, Text},
-    finding::{Finding, sounds_secret},
-    nearest::{nearest, quoted_list},
+    decode::{Table, Text, remote},
+    finding::Finding,
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::keys::KeySource;
+use crate::{keys::KeySource, request::OwnRights};
 
 /// What a provider is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -87,29 +86,6 @@ impl Kind {
     }
 }
 
-/// What a host or an ACP agent may do by itself while it answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum HostRights {
-    /// Read.
-    #[default]
-    Read,
-    /// Change files of the workspace, too.
-    Edit,
-}
-
-impl HostRights {
-    const WORDS: [(&'static str, Self); 2] = [("read", Self::Read), ("edit", Self::Edit)];
-
-    /// Its word in the configuration.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Edit => "edit",
-        }
-    }
-}
-
 /// Who says that there is this provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -147,8 +123,9 @@ pub struct ProviderSettings {
     pub command: Vec<String>,
     /// Which host it is.
     pub host: Option<String>,
-    /// What it may do by itself.
-    pub rights: HostRights,
+    /// What it may at most do by itself. If nothing is said it may only read, unless it is given a whole task: then the rights of
+    /// the task count.
+    pub rights: Option<OwnRights>,
     /// The file that says what is answered.
     pub script: Option<Utf8PathBuf>,
     /// Who says that there is this provider.
@@ -170,7 +147,7 @@ impl ProviderSettings {
             headers: Vec::new(),
             command: Vec::new(),
             host: None,
-            rights: HostRights::default(),
+            rights: None,
             script: None,
             origin,
         }
@@ -234,11 +211,9 @@ pub(super) fn decode(
             table.choice("kind", &Kind::ALL)
         }
     };
-    let url = table.string("url").and_then(|text| url(&text));
-    let key_env = table.string("key-env");
-    let key_command: Vec<String> =
-        table.string_or_strings("key-command").iter().map(ToString::to_string).collect();
-    let headers = table.table("headers").map(|table| headers(&table)).unwrap_or_default();
+    let url = table.string("url").and_then(|text| remote::address(&text));
+    let said = remote::key_sources(table);
+    let headers = table.table("headers").map(|table| remote::headers(&table)).unwrap_or_default();
     let script = table.string("script").map(|path| dir.join(path.as_str()));
     let settings = ProviderSettings {
         keys: Vec::new(),
@@ -248,7 +223,7 @@ pub(super) fn decode(
         headers,
         command: table.string_or_strings("command").iter().map(ToString::to_string).collect(),
         host: table.string("host").map(|it| it.to_string()),
-        rights: table.choice("rights", &HostRights::WORDS).unwrap_or_default(),
+        rights: table.choice("rights", &OwnRights::WORDS),
         script,
         ..ProviderSettings::new(
             name.as_str(),
@@ -256,29 +231,24 @@ pub(super) fn decode(
             Origin::File { line: table.line() },
         )
     };
-    unknown(table);
+    remote::deny_others(table, &KEYS);
     let mut settings = ProviderSettings { kind: kind?, ..settings };
     settings.url = url.or_else(|| settings.kind.usual_url().map(str::to_owned));
-    settings.keys = keys(name, settings.kind, key_env.as_ref(), key_command);
+    settings.keys = keys(name, settings.kind, said);
     check(table, &settings);
     Some(settings)
 }
 
 /// What is said, else what is customary, and the keyring at last.
-fn keys(name: &str, kind: Kind, env: Option<&Text<'_>>, command: Vec<String>) -> Vec<KeySource> {
+fn keys(name: &str, kind: Kind, said: Vec<KeySource>) -> Vec<KeySource> {
     if !kind.is_http() {
         return Vec::new();
     }
-    let mut keys: Vec<KeySource> =
-        env.map(|name| KeySource::Env(name.to_string())).into_iter().collect();
-    if !command.is_empty() {
-        keys.push(KeySource::Command(command));
+    if !said.is_empty() {
+        return said;
     }
-    if keys.is_empty() {
-        keys.extend(kind.usual_key().map(|name| KeySource::Env(name.to_owned())));
-        keys.push(KeySource::Keyring(name.to_owned()));
-    }
-    keys
+    let usual = kind.usual_key().map(|name| KeySource::Env(name.to_owned()));
+    usual.into_iter().chain([KeySource::Keyring(name.to_owned())]).collect()
 }
 
 fn check(table: &Table<'_>, settings: &ProviderSettings) {
@@ -298,61 +268,4 @@ fn check(table: &Table<'_>, settings: &ProviderSettings) {
         }
         _ => {}
     }
-}
-
-/// Every key that we do not know, without a word about its value.
-fn unknown(table: &Table<'_>) {
-    for (key, _) in table.entries().filter(|(key, _)| !KEYS.contains(&key.as_str())) {
-        // That has been said already.
-        if sounds_secret(&key) {
-            continue;
-        }
-        let near = nearest(key.as_str(), KEYS);
-        let finding = Finding::error(format!("unknown key `{key}` in {}", table.label()));
-        key.report(match near.as_slice() {
-            [] => finding.hint(format!("allowed here: {}", quoted_list(&KEYS, "and"))),
-            near => finding.label(format!("did you mean {}?", quoted_list(near, "or"))),
-        });
-    }
-}
-
-/// An address that requests may be sent to. What it holds besides would go into messages.
-fn url(text: &Text<'_>) -> Option<String> {
-    let wrong = |message: &str| {
-        text.report(Finding::error(message).hint("an address looks like `https://example.com/v1`"));
-        None
-    };
-    let Some((scheme, rest)) = text.split_once("://") else {
-        return wrong("`url` is not an address");
-    };
-    if !["http", "https"].contains(&scheme) {
-        return wrong("`url` must begin with `http://` or `https://`");
-    }
-    let host = rest.split('/').next().unwrap_or_default();
-    if host.is_empty() {
-        return wrong("`url` names no host");
-    }
-    if host.contains('@') {
-        return wrong(
-            "`url` holds a name or a password: keys do not belong into a configuration file",
-        );
-    }
-    if rest.contains(['?', '#']) || rest.contains(char::is_whitespace) {
-        return wrong("`url` must end before `?`");
-    }
-    Some(text.trim_end_matches('/').to_owned())
-}
-
-fn headers(table: &Table<'_>) -> Vec<(String, String)> {
-    let pairs = table.entries().filter_map(|(name, value)| {
-        let value = value.string(name.as_str())?;
-        let fine =
-            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-        if !fine || value.chars().any(char::is_control) {
-            name.error(format!("`{name}` cannot be sent as a header"));
-            return None;
-        }
-        Some((name.to_string(), value.to_string()))
-    });
-    pairs.collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents_plugin::config::{Config, ConfigError, Origin, Setting};
+use agents_plugin::config::{Config, ConfigError, Origin, Setting, quoted_key};
 use agents_system::{
     decode::{Document, Table},
     dirs::Dirs,
@@ -36,7 +36,7 @@ impl ModelSettings {
     fn of_models(&self, table: Option<&Table<'_>>) -> Vec<Setting> {
         let preferences = &self.preferences;
         let effort = preferences.max_effort.map(level_word);
-        let said = |key: &'static str| origin(table, key);
+        let said = |key: &'static str| Origin::of(table, key);
         let mut all = Vec::new();
         if !preferences.providers.is_empty() {
             let providers = json!(preferences.providers);
@@ -61,7 +61,11 @@ impl ModelSettings {
                 });
                 // The role `default` has a short form of its own.
                 let line = line.map_or_else(|| said("default"), |line| Origin::File { line });
-                all.push(setting(format!("models.{key}.{}", quoted(name)), json!(patterns), line));
+                all.push(setting(
+                    format!("models.{key}.{}", quoted_key(name)),
+                    json!(patterns),
+                    line,
+                ));
             }
         }
         if !self.known.is_empty() {
@@ -93,8 +97,8 @@ fn of_provider(provider: &ProviderSettings, table: Option<&Table<'_>>) -> Vec<Se
     if !provider.command.is_empty() {
         values.push(("command", json!(provider.command)));
     }
-    if !provider.kind.is_http() && provider.script.is_none() {
-        values.push(("rights", json!(provider.rights.word())));
+    if let Some(rights) = provider.rights {
+        values.push(("rights", json!(rights.word())));
     }
     if let Some(script) = &provider.script {
         values.push(("script", json!(script)));
@@ -102,12 +106,12 @@ fn of_provider(provider: &ProviderSettings, table: Option<&Table<'_>>) -> Vec<Se
     let keys = values.into_iter();
     let mut all: Vec<Setting> = keys
         .map(|(key, value)| {
-            setting(format!("providers.{}.{key}", provider.name), value, origin(table, key))
+            setting(format!("providers.{}.{key}", provider.name), value, Origin::of(table, key))
         })
         .collect();
     all.extend(provider.headers.iter().map(|(name, value)| {
-        let key = format!("providers.{}.headers.{}", provider.name, quoted(name));
-        setting(key, json!(value), origin(table, "headers"))
+        let key = format!("providers.{}.headers.{}", provider.name, quoted_key(name));
+        setting(key, json!(value), Origin::of(table, "headers"))
     }));
     all
 }
@@ -124,19 +128,4 @@ fn known(known: &crate::catalogue::Known) -> Value {
 
 fn setting(key: impl Into<String>, value: Value, origin: Origin) -> Setting {
     Setting { key: key.into(), value, origin }
-}
-
-fn origin(table: Option<&Table<'_>>, key: &'static str) -> Origin {
-    let value = table.and_then(|table| table.get(key));
-    value.map_or(Origin::Default, |value| Origin::File { line: value.line() })
-}
-
-/// A key of TOML, with quotes if it needs them.
-fn quoted(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if !name.is_empty() && name.chars().all(bare) {
-        name.to_owned()
-    } else {
-        json!(name).to_string()
-    }
 }

@@ -2,7 +2,7 @@ use agents_host::hosts;
 use agents_system::{env, explain::Explain as _};
 
 use super::*;
-use crate::{keys::KeySource, select::ModelRef};
+use crate::{keys::KeySource, request::OwnRights, select::ModelRef};
 
 fn parse(text: &str) -> Result<ModelSettings, Vec<String>> {
     ModelSettings::parse(Utf8Path::new("/c/config.toml"), text, Utf8Path::new("/c"))
@@ -31,7 +31,7 @@ fn providers_are_read_in_the_order_of_the_file() {
     assert_eq!(anthropic.kind, Kind::Anthropic);
     assert!(anthropic.needs_key());
     assert!(matches!(&anthropic.keys[..], [KeySource::Command(words)] if words.len() == 3));
-    assert_eq!((editor.rights, editor.keys.len()), (HostRights::Edit, 0));
+    assert_eq!((editor.rights, editor.keys.len()), (Some(OwnRights::Edit), 0));
     assert_eq!(play.script.as_deref(), Some(Utf8Path::new("/c/hello.toml")));
 }
 

@@ -33,6 +33,34 @@ pub enum Origin {
     },
 }
 
+impl Setting {
+    /// A setting of a table; `key` is its last part, and `path` what stands in front of that.
+    #[must_use]
+    pub fn of(table: Option<&Table<'_>>, path: &str, key: &'static str, value: Value) -> Self {
+        Self { key: format!("{path}.{key}"), value, origin: Origin::of(table, key) }
+    }
+}
+
+impl Origin {
+    /// Who says what a key of a table is.
+    #[must_use]
+    pub fn of(table: Option<&Table<'_>>, key: &'static str) -> Self {
+        let value = table.and_then(|table| table.get(key));
+        value.map_or(Self::Default, |value| Self::File { line: value.line() })
+    }
+}
+
+/// A key of TOML, with quotes if it needs them.
+#[must_use]
+pub fn quoted_key(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !name.is_empty() && name.chars().all(bare) {
+        name.to_owned()
+    } else {
+        json!(name).to_string()
+    }
+}
+
 impl Config {
     /// Every setting in the order of the documentation. Written as TOML again, they mean the same.
     pub fn settings(dirs: &Dirs) -> Result<Vec<Setting>, ConfigError> {
@@ -50,10 +78,7 @@ impl Config {
         let plugins = root.table("plugins");
         let sandbox = root.table("sandbox");
         let agents = root.table("agents");
-        let of = |table: Option<&Table<'_>>, key| {
-            let value = table.and_then(|table| table.get(key));
-            value.map_or(Origin::Default, |value| Origin::File { line: value.line() })
-        };
+        let of = Origin::of;
         let top = |key| of(Some(root), key);
         let by_default = super::default_registries(root, dirs);
         let has = |name| by_default.iter().any(|spec| spec.name == name);

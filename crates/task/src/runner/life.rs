@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Equipment, Opened, Runner, Unavailable,
+    Equipment, Opened, Runner, Unavailable, Wearer,
     spawner::{Holder, Spawner},
 };
 use crate::{
@@ -163,19 +163,31 @@ impl Task {
         let area = site.area.clone();
         let looking = move || {
             let definitions = surroundings.agents();
-            let definition =
-                definitions.iter().find(|it| it.name == agent.name).ok_or_else(|| Unavailable {
-                    message: format!("the definition of `{}` is gone", agent.name),
-                    hint: None,
-                })?;
-            let opened = surroundings.open(&agent.model.model, &area)?;
-            let equipment = surroundings.equip(definition, &area)?;
-            let secrets = (definition.secrets.clone(), definition.limits.grant);
-            Ok((opened, equipment, secrets))
+            let definition = definitions.into_iter().find(|it| it.name == agent.name);
+            let definition = definition.ok_or_else(|| Unavailable {
+                message: format!("the definition of `{}` is gone", agent.name),
+                hint: None,
+            })?;
+            Ok((surroundings.open(&agent.model.model, &area)?, definition))
         };
         let looked = tokio::task::spawn_blocking(looking).await;
-        let broken = || Unavailable { message: "its tools broke down".to_owned(), hint: None };
-        looked.map_err(|_| broken())?
+        let broken = || Unavailable { message: "its model broke down".to_owned(), hint: None };
+        let (opened, definition) = looked.map_err(|_| broken())??;
+        let wearer = Wearer {
+            definition: &definition,
+            rights: &self.agent.standing.rights,
+            area: &site.area,
+            id: self.id,
+        };
+        let equipping = self.runner.0.surroundings.equip(wearer);
+        let equipment = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {
+                return Err(Unavailable { message: "cancelled".to_owned(), hint: None });
+            }
+            equipment = equipping => equipment?,
+        };
+        Ok((opened, equipment, (definition.secrets.clone(), definition.limits.grant)))
     }
 
     /// Where it works: where whoever started it does, or in a worktree of that.

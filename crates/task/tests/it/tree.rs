@@ -19,7 +19,7 @@ use agents_task::{
     Batch, Broker, Limits, Outcome, Patience, Refused, Runner, Settings, Surroundings, TaskRequest,
     event::{Event, What},
     outcome::Ending,
-    runner::{Common, Equipment, Opened, Unavailable},
+    runner::{Common, Equipment, Opened, Unavailable, Wearer},
     transcript::Store,
 };
 use agents_testkit::scratch::Scratch;
@@ -29,6 +29,7 @@ use agents_tool::{
     hooks::NoHooks,
     tools::{self, Bash},
 };
+use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::{block_on, keeper, script};
@@ -92,15 +93,16 @@ impl Surroundings for Place {
         Ok(Area::workspace(&self.scratch.path("root")).unwrap())
     }
 
-    fn equip(&self, _: &AgentDefinition, _: &Area) -> Result<Equipment, Unavailable> {
+    fn equip<'a>(&'a self, _: Wearer<'a>) -> BoxFuture<'a, Result<Equipment, Unavailable>> {
         let mut catalogue = Catalogue::default();
         tools::add_all(&mut catalogue, Some(Bash::new(keeper()))).unwrap();
-        Ok(Equipment {
+        let equipment = Equipment {
             catalogue,
             hooks: Arc::new(NoHooks),
             confinement: Confinement::None,
             bash: Some(Bash::new(keeper())),
-        })
+        };
+        Box::pin(std::future::ready(Ok(equipment)))
     }
 }
 

@@ -47,10 +47,15 @@ impl Lsp {
     /// With `rust-analyzer`; `None` where it is not installed. The proxy of rustup is there without it, so it is asked.
     #[must_use]
     pub fn find(ground: Ground) -> Option<Self> {
+        Some(Self::with(Self::program()?, ground))
+    }
+
+    /// Where `rust-analyzer` is; `None` where it is not installed.
+    #[must_use]
+    pub fn program() -> Option<Utf8PathBuf> {
         let program = find_program("rust-analyzer")?;
         let asked = Call::new(program.as_str()).arg("--version").deadline(Duration::from_secs(10));
-        let answers = asked.capture().is_ok_and(|it| it.status.success());
-        answers.then(|| Self::with(program, ground))
+        asked.capture().is_ok_and(|it| it.status.success()).then_some(program)
     }
 
     /// With this server.

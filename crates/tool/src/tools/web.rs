@@ -4,16 +4,19 @@
 //! or a redirection leads to: a page could otherwise make an agent read what only this machine may.
 
 mod address;
+mod search;
+mod sites;
 mod text;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 
-use futures_util::future::BoxFuture;
 use reqwest::{Url, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use address::PrivateAddresses;
+pub use search::{Engine, Hit, Service, ServiceEngine, WebSearch, WebSearchInput};
+pub use sites::Sites;
 
 use crate::{
     context::CallContext,
@@ -34,6 +37,8 @@ const TIME: Duration = Duration::from_secs(60);
 pub struct WebFetch {
     /// Whether addresses inside of this machine and its network may be read.
     pub private: PrivateAddresses,
+    /// On which hosts pages may be read.
+    pub sites: Sites,
 }
 
 /// What to read.
@@ -53,12 +58,16 @@ impl Typed for WebFetch {
     fn intent(&self, input: &WebFetchInput, _: &CallContext) -> Result<Intent, ToolError> {
         let url = parse(&input.url)?;
         let host = url.host_str().unwrap_or_default();
+        self.sites.admit(host)?;
         let subject = Subject::Text(format!("domain:{host}"));
         Ok(Intent { subject, ..Intent::plain(Effects::NONE.and(Effect::Network)) })
     }
 
     async fn run(&self, input: WebFetchInput, context: &CallContext) -> Result<Output, ToolError> {
-        let fetched = tokio::time::timeout(TIME, fetch(parse(&input.url)?, self.private));
+        let url = parse(&input.url)?;
+        // A page that leads to another host is not followed, so that one look is enough.
+        self.sites.admit(url.host_str().unwrap_or_default())?;
+        let fetched = tokio::time::timeout(TIME, fetch(url, self.private));
         match context.bounded(fetched).await? {
             Ok(fetched) => fetched,
             Err(_) => Err(ToolError::failed(format!(
@@ -158,71 +167,4 @@ fn causes(error: &reqwest::Error) -> String {
         cause = error.source();
     }
     text
-}
-
-/// Something that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
-    /// Its title.
-    pub title: String,
-    /// Where it is.
-    pub url: String,
-    /// A few words of it.
-    pub excerpt: String,
-}
-
-/// Whoever can search the web. Which one that is, with its key and address, is configured.
-pub trait Engine: Send + Sync {
-    /// Searches. The caller sees to it that nobody waits for ever.
-    fn search<'a>(
-        &'a self,
-        query: &'a str,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Hit>, ToolError>>;
-}
-
-/// Searches the web.
-#[derive(Clone)]
-pub struct WebSearch {
-    engine: Arc<dyn Engine>,
-}
-
-impl WebSearch {
-    /// With this engine.
-    #[must_use]
-    pub fn new(engine: Arc<dyn Engine>) -> Self {
-        Self { engine }
-    }
-}
-
-/// What to search for.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WebSearchInput {
-    /// A few words.
-    pub query: String,
-    /// How many results at most; 10 if absent.
-    #[serde(default)]
-    pub limit: Option<usize>,
-}
-
-impl Typed for WebSearch {
-    type Input = WebSearchInput;
-
-    const NAME: &'static str = "web_search";
-    const DESCRIPTION: &'static str = "Searches the web and gives titles, addresses and a few words of what was found; `web_fetch` reads a page.";
-
-    fn intent(&self, _: &WebSearchInput, _: &CallContext) -> Result<Intent, ToolError> {
-        Ok(Intent::plain(Effects::NONE.and(Effect::Network)))
-    }
-
-    async fn run(&self, input: WebSearchInput, context: &CallContext) -> Result<Output, ToolError> {
-        let limit = input.limit.unwrap_or(10).clamp(1, 50);
-        let hits = context.bounded(self.engine.search(&input.query, limit)).await??;
-        if hits.is_empty() {
-            return Ok(Output::said("nothing was found"));
-        }
-        let shown = |hit: &Hit| format!("{}\n{}\n{}\n", hit.title, hit.url, hit.excerpt);
-        Ok(Output::data(hits.iter().take(limit).map(shown).collect::<Vec<_>>().join("\n")))
-    }
 }

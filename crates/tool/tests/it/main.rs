@@ -11,6 +11,7 @@ mod lsp;
 mod mcp;
 mod oracle;
 mod web;
+mod web_search;
 mod work;
 
 use std::{

@@ -39,6 +39,7 @@ fn settings(mode: &str) -> ServerSettings {
             program: program().into(),
             args: (!mode.is_empty()).then(|| mode.to_owned()).into_iter().collect(),
             env: vec![("GIVEN".to_owned(), "x".into())],
+            cwd: None,
         },
         start: None,
         call: None,
@@ -179,8 +180,12 @@ fn servers_that_cannot_be_used_are_told_apart() {
     assert_eq!(start("mute", 300), "the MCP server `test` did not answer within 0 s");
     assert_eq!(start("noise", 500), "the MCP server `test` did not answer within 0 s");
     let mut missing = settings("");
-    missing.reach =
-        Reach::Program { program: "no-such-program".into(), args: Vec::new(), env: Vec::new() };
+    missing.reach = Reach::Program {
+        program: "no-such-program".into(),
+        args: Vec::new(),
+        env: Vec::new(),
+        cwd: None,
+    };
     let error = Case::with(missing, Confinement::None).err().unwrap().to_string();
     assert!(error.contains("cannot run `no-such-program`"), "{error}");
 }

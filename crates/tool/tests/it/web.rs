@@ -9,7 +9,7 @@ use std::{
 use agents_tool::{
     Output, ToolError, Typed as _,
     tools::web::{
-        Engine, Hit, PrivateAddresses, WebFetch, WebFetchInput, WebSearch, WebSearchInput,
+        Engine, Hit, PrivateAddresses, Sites, WebFetch, WebFetchInput, WebSearch, WebSearchInput,
     },
 };
 use futures_util::future::BoxFuture;
@@ -60,7 +60,7 @@ fn serve() -> u16 {
 fn fetch(agent: &Agent, private: PrivateAddresses, url: &str) -> Result<Output, ToolError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let input = WebFetchInput { url: url.to_owned() };
-    runtime.block_on(WebFetch { private }.run(input, &agent.context))
+    runtime.block_on(WebFetch { private, sites: Sites::default() }.run(input, &agent.context))
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn applicable(settings: &Settings, event: Event) -> Result<Facts, Failure> {
 }
 
 /// The hooks that may run at this moment, and what that was decided by.
-pub(super) fn hooks_here(here: &Here<'_>) -> (HookSet, Fingerprint) {
+pub(crate) fn hooks_here(here: &Here<'_>) -> (HookSet, Fingerprint) {
     let (probes, _) = here.probes();
     let workspace = here.workspace.as_ref();
     let surroundings = Surroundings { workspace, probes: &probes, asker: Asker::Other };

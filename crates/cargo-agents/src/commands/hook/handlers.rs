@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(25);
 
 /// A hook that applies here and was not run for this call.
 #[derive(Debug)]
-pub(super) struct Skipped {
+pub(crate) struct Skipped {
     pub(super) source: Source,
     /// Why, as a short clause.
     pub(super) because: String,
@@ -24,12 +24,12 @@ pub(super) struct Skipped {
 
 /// Which hooks are run.
 #[derive(Debug, Default)]
-struct Chosen {
-    handlers: Vec<Handler>,
+pub(crate) struct Chosen {
+    pub(crate) handlers: Vec<Handler>,
     skipped: Vec<Skipped>,
-    findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
     /// Where confined handlers may write; there until all have answered.
-    temporary: Vec<TempDir>,
+    pub(crate) temporary: Vec<TempDir>,
 }
 
 /// The answer of everyone, and how it came to be.
@@ -74,7 +74,8 @@ fn patience() -> Duration {
     wanted.unwrap_or(PATIENCE).min(PATIENCE)
 }
 
-fn choose(
+/// The hooks that are run for an event: those of hosts' calls, and those of our own agents.
+pub(crate) fn choose(
     wire: Wire,
     input: &HookInput,
     hooks: &[ActiveHook],

@@ -6,29 +6,33 @@ use std::{
 };
 
 use agents_agent::{AgentDefinition, AgentName, Search, discover};
+use agents_hook::input::Session;
 use agents_model::{
     Provider,
     open::{self, Ground},
     select::{Available, ModelRef, Preferences},
     settings::Kind,
 };
-use agents_system::{finding::Finding, process::keeper::Keeper};
+use agents_plugin::probes::Acquire;
+use agents_system::finding::Finding;
 use agents_task::{
     Surroundings,
     isolate::{Carry, Worktrees},
-    runner::{Equipment, Opened, Unavailable},
+    runner::{Equipment, Opened, Unavailable, Wearer},
     workplace::{Isolation, Settle},
 };
-use agents_tool::{
-    Area, Catalogue, Confinement,
-    hooks::NoHooks,
-    tools::{self, Bash},
-};
+use agents_tool::{Area, hooks::NoHooks};
 use agents_workspace::Network;
 use camino::{Utf8Path, Utf8PathBuf};
+use futures_util::future::BoxFuture;
 
 use super::super::{agent, model::Models};
-use crate::{failure::Failure, settings::Settings};
+use crate::{
+    failure::Failure,
+    hands::{self, Hands, Us},
+    here::{BrokenWorkspace, Here, visit},
+    settings::Settings,
+};
 
 /// Everything that tasks need of the place where the user stands.
 pub(super) struct Place {
@@ -39,7 +43,10 @@ pub(super) struct Place {
     network: Network,
     worktrees: Worktrees,
     isolated: (Carry, Settle),
+    hands: Hands,
     findings: Vec<Finding>,
+    /// What is found out while tasks run, each thing once.
+    heard: Mutex<Vec<Finding>>,
     /// Those that were opened, so that all tasks share their connections and permits.
     opened: Mutex<HashMap<String, Arc<dyn Provider>>>,
 }
@@ -50,9 +57,14 @@ impl Place {
         named: &[Utf8PathBuf],
         isolated: (Carry, Settle),
     ) -> Result<Self, Failure> {
-        let found = agent::found(settings, named)?;
         let models = Models::here(settings, None)?;
+        let looking = |here: &Here<'_>, error| {
+            let found = agent::look(here, error, named)?;
+            Ok((found, Hands::new(here, Us::running()?)?))
+        };
+        let (found, hands) = visit(settings, Acquire::Never, BrokenWorkspace::IsReported, looking)?;
         let mut findings = found.findings;
+        findings.extend(hands.findings().iter().cloned());
         findings.extend(models.findings.iter().cloned());
         Ok(Self {
             search: found.search,
@@ -62,13 +74,34 @@ impl Place {
             network: settings.cargo.network(),
             worktrees: super::worktrees(settings),
             isolated,
+            hands,
             findings,
+            heard: Mutex::default(),
             opened: Mutex::default(),
         })
     }
 
     pub(super) fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    fn hear(&self, findings: Vec<Finding>) {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        for finding in findings {
+            if !heard.contains(&finding) {
+                heard.push(finding);
+            }
+        }
+    }
+
+    /// What was found out while tasks ran.
+    pub(super) fn heard(&self) -> Vec<Finding> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends everything that was started for tasks.
+    pub(super) async fn end(&self) {
+        self.hands.end().await;
     }
 
     pub(super) fn preferences(&self) -> Preferences {
@@ -162,26 +195,22 @@ impl Surroundings for Place {
         Ok(Isolation { worktrees: self.worktrees.clone(), repository, carry, settle })
     }
 
-    fn equip(&self, _: &AgentDefinition, _: &Area) -> Result<Equipment, Unavailable> {
-        let mut catalogue = Catalogue::default();
-        let keeper = keeper();
-        let two = |error: agents_tool::catalogue::TwoTools| Unavailable {
-            message: error.to_string(),
-            hint: None,
-        };
-        tools::add_all(&mut catalogue, keeper.clone().map(Bash::new)).map_err(two)?;
-        catalogue.add(tools::Todo::default()).map_err(two)?;
-        Ok(Equipment {
-            catalogue,
-            hooks: Arc::new(NoHooks),
-            confinement: Confinement::None,
-            bash: keeper.map(Bash::new),
+    fn equip<'a>(&'a self, wearer: Wearer<'a>) -> BoxFuture<'a, Result<Equipment, Unavailable>> {
+        Box::pin(async move {
+            let Wearer { definition, rights, area, id } = wearer;
+            let session = Session {
+                session_id: Some(id.to_string()),
+                agent_type: Some(definition.name.to_string()),
+                ..Session::default()
+            };
+            let given = self.hands.equip(hands::Wearer { definition, rights, area, session }).await;
+            self.hear(given.findings);
+            Ok(Equipment {
+                catalogue: given.catalogue,
+                hooks: given.hooks.unwrap_or_else(|| Arc::new(NoHooks)),
+                confinement: given.confinement,
+                bash: given.bash,
+            })
         })
     }
-}
-
-fn keeper() -> Option<Keeper> {
-    let program = std::env::current_exe().ok()?;
-    let program = Utf8PathBuf::from_path_buf(program).ok()?;
-    Some(Keeper { program, args: vec![super::super::keeper::COMMAND.to_owned()] })
 }

@@ -51,7 +51,7 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) async fn start(program: &Utf8Path, ground: &Ground) -> Result<Self, ToolError> {
-        let started = Child::start(program.as_str(), &[], &[], ground);
+        let started = Child::start(program.as_str(), &[], &[], ground.area.cwd(), ground);
         let (child, stream) = started.map_err(ToolError::failed)?;
         let (read, write) = stream.into_split();
         let write = Arc::new(tokio::sync::Mutex::new(write));

@@ -1,5 +1,3 @@
-use agents_testkit::scratch::Scratch;
-
 use super::*;
 
 fn command(script: &str) -> Result<SecretString, KeyError> {
@@ -52,9 +50,10 @@ fn a_command_that_is_not_there_is_an_error_and_not_a_missing_key() {
 
 #[test]
 fn the_first_source_that_has_one_counts() {
-    let scratch = Scratch::new();
-    let ran = scratch.path("ran");
-    let later = vec!["sh".to_owned(), "-c".to_owned(), format!("touch {ran}; echo sk-late")];
+    let scratch = tempfile::tempdir().unwrap();
+    let ran = scratch.path().join("ran");
+    let touch = format!("touch {}; echo sk-late", ran.display());
+    let later = vec!["sh".to_owned(), "-c".to_owned(), touch];
     // `PATH` stands for a variable that is set.
     let sources = [
         KeySource::Env("CARGO_AGENTS_NO_SUCH".to_owned()),
@@ -76,13 +75,4 @@ fn a_key_is_never_printed_by_accident() {
     assert!(!format!("{key:?}").contains("planted"));
     let words = vec!["pass".to_owned(), "show".to_owned(), "sk-planted".to_owned()];
     assert_eq!(KeySource::Command(words).to_string(), "the command `pass`");
-}
-
-#[test]
-fn what_is_hidden_is_hidden_everywhere() {
-    let mask = Mask::of(["sk-planted", "abc", "other-secret"].map(SecretString::from));
-    assert_eq!(
-        mask.hide("key sk-planted, again sk-planted; abc; other-secret"),
-        "key ***, again ***; abc; ***"
-    );
 }
