@@ -37,6 +37,33 @@ It ends with 0 if the task completed, 1 if it failed or ran out of something, 3 
 A task may also say `agent`, `schema`, `tools`, `model`, `isolated`, `done-when`, `max-turns`, `max-time` and `max-cost`.
 All of them start, or none. Results are in the order of the file.")]
     Batch(BatchArgs),
+    /// List tasks that ran or run, the newest first
+    List {
+        /// The most that are listed
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+        most: usize,
+    },
+    /// Read what a task did: its turns, tools and cost
+    Show {
+        /// The beginning of its id
+        id: String,
+        /// How it is written
+        #[arg(long, value_enum, default_value_t = PageFormat::Text)]
+        format: PageFormat,
+        /// Into this file instead of standard output
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<Utf8PathBuf>,
+    },
+    /// Print the transcript of a task, one record of JSON a line
+    Logs {
+        /// The beginning of its id
+        id: String,
+        /// Go on as long as it runs
+        #[arg(short, long)]
+        follow: bool,
+    },
+    /// Go on with a task that has ended, or that was killed
+    Resume(ResumeArgs),
     /// Clear up what tasks left behind that were killed: their work goes to branches first
     Gc {
         /// Only what is older, such as `2h` or `7d`
@@ -76,6 +103,30 @@ pub(crate) struct BatchArgs {
     pub(crate) manner: Manner,
     #[command(flatten)]
     pub(crate) named: NamedAgents,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ResumeArgs {
+    /// The beginning of its id
+    pub(crate) id: String,
+    /// What is to be done now; `-` reads it from standard input
+    #[arg(default_value = "Go on where you stopped.")]
+    pub(crate) prompt: String,
+    #[command(flatten)]
+    pub(crate) manner: Manner,
+    #[command(flatten)]
+    pub(crate) named: NamedAgents,
+}
+
+/// How a transcript is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PageFormat {
+    /// For a terminal
+    Text,
+    /// For a page or a ticket
+    Markdown,
+    /// For a browser, in one file
+    Html,
 }
 
 /// How tasks are run.

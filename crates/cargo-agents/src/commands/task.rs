@@ -4,9 +4,13 @@ mod asks;
 mod assignment;
 mod batch;
 pub(crate) mod gc;
+pub(crate) mod list;
 mod live;
+mod logs;
 mod place;
+mod resume;
 mod run;
+pub(crate) mod show;
 mod told;
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
@@ -20,6 +24,7 @@ use agents_task::{
     isolate::{Carry, IsolationSettings, Manner, Worktrees},
     outcome::Ending,
     runner::Common,
+    transcript::{Retention, Store},
     workplace::Settle,
 };
 use agents_tool::{Grant, GrantKind, artifacts::ArtifactDir};
@@ -32,6 +37,9 @@ use crate::{args::TaskCommand, failure::Failure, output::Output, settings::Setti
 
 /// How often the status line is drawn anew, and Ctrl-C looked for.
 const TICK: Duration = Duration::from_millis(100);
+/// Which transcripts are kept.
+const KEPT: Retention =
+    Retention { files: 2000, age: Some(Duration::from_secs(90 * 24 * 60 * 60)) };
 
 pub(crate) fn run(
     settings: &Settings,
@@ -41,6 +49,15 @@ pub(crate) fn run(
     match command {
         TaskCommand::Run(args) => run::run(settings, output, args),
         TaskCommand::Batch(args) => batch::run(settings, output, args),
+        TaskCommand::List { most } => list::run(settings, output, *most),
+        TaskCommand::Show { id, format, output: file } => {
+            show::run(settings, output, id, *format, file.as_deref())
+        }
+        TaskCommand::Logs { id, follow } => {
+            let follow = if *follow { logs::Follow::Until } else { logs::Follow::No };
+            logs::run(settings, output, id, follow)
+        }
+        TaskCommand::Resume(args) => resume::run(settings, output, args),
         TaskCommand::Gc { older_than, dry_run } => {
             let manner = if *dry_run { Manner::OnlyShow } else { Manner::Do };
             gc::run(settings, output, *older_than, manner)
@@ -92,7 +109,7 @@ fn run_all(settings: &Settings, output: &Output, job: Job) -> Result<Vec<Outcome
             drop(send.send(event.clone()));
         }),
         artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
-        transcripts: None,
+        transcripts: Some(transcripts(settings)),
         secrets: None,
         patience: Patience::default(),
         concurrency: job.concurrency.unwrap_or(said.concurrency),
@@ -161,6 +178,11 @@ async fn next(asks: &mut Option<agents_task::broker::Asks>) -> Option<agents_tas
         Some(asks) => asks.recv().await,
         None => std::future::pending().await,
     }
+}
+
+/// Where transcripts are.
+fn transcripts(settings: &Settings) -> Store {
+    Store::with(&settings.dirs.state.join("transcripts"), KEPT, None)
 }
 
 /// Where worktrees and their builds are.

@@ -18,6 +18,7 @@ use crate::{
 };
 
 mod isolated;
+mod kept;
 
 /// A workspace whose only model plays this script, with an agent `helper` that may use everything.
 struct Stage {

@@ -253,7 +253,11 @@ fn ended(shown: &Shown, outcome: &Outcome) -> String {
     let turns =
         if report.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", report.turns) };
     let took = span::told(shown.began.elapsed());
-    format!("{how} in {took}, {turns}, {} tokens{cost}", thousands(tokens))
+    let more = match outcome.path.depth() {
+        1 => format!("     transcript: cargo agents task show {}", outcome.id.short()),
+        _ => String::new(),
+    };
+    format!("{how} in {took}, {turns}, {} tokens{cost}{more}", thousands(tokens))
 }
 
 /// `18,204`
