@@ -64,8 +64,7 @@ impl Worktree {
             Some(changes) => changes.clone(),
             None => self.collect()?,
         };
-        let largest = self.settings.largest;
-        let applied = apply(&self.shelf, &changes, &self.record.repository, largest)?;
+        let applied = apply(&self.shelf, &changes, &self.record.repository)?;
         if matches!(applied, Applied::Clean { .. } | Applied::NothingToDo) {
             self.record.state = State::Applied;
             self.shelf.write(&mut self.record)?;
@@ -78,7 +77,6 @@ fn apply(
     shelf: &Shelf,
     changes: &Changes,
     repository: &Repository,
-    largest: u64,
 ) -> Result<Applied, IsolateError> {
     if changes.is_empty() {
         return Ok(Applied::NothingToDo);
@@ -95,7 +93,7 @@ fn apply(
     }
     let mut why = String::new();
     for _ in 0..ATTEMPTS {
-        match attempt(shelf, changes, repository, &git, largest)? {
+        match attempt(shelf, changes, repository, &git)? {
             Attempt::Done(applied) => return Ok(applied),
             Attempt::Conflicts(files) => {
                 let command = command(&git, changes);
@@ -119,32 +117,36 @@ fn attempt(
     changes: &Changes,
     repository: &Repository,
     git: &Git,
-    largest: u64,
 ) -> Result<Attempt, IsolateError> {
     let scratch = shelf.scratch()?;
     let root = &repository.root;
     let hidden = Hidden::Count;
+    // Only what is there already can be too large, and that is not kept in commits.
+    let largest = u64::MAX;
     let camera = Camera { git, root, scratch: utf8(&scratch)?, lock: None, largest, hidden };
-    let (now, own) = camera.shoot(&repository.git_dir.join("index"), None)?;
+    let how = ["diff-tree", "-r", "-z", "--no-renames", "--name-only"];
+    let paths = git.run(None, how.into_iter().chain([changes.base.as_str(), &changes.head]))?;
+    let paths: Vec<Vec<u8>> = parts(&paths).map(<[u8]>::to_vec).collect();
+    let (now, own) = camera.touch(&repository.git_dir.join("index"), &paths)?;
     let parent = git.commit("HEAD").unwrap_or_else(|| changes.base.clone());
-    let ours = git.commit_tree(None, &now.tree, &parent, "The working tree")?;
+    let ours = git.commit_tree(None, &now, &parent, "The working tree")?;
     let merged = match merge(git, &changes.base, &ours, &changes.head)? {
         Ok(tree) => tree,
         Err(files) => return Ok(Attempt::Conflicts(files)),
     };
-    if merged == now.tree {
+    if merged == now {
         return Ok(Attempt::Done(Applied::NothingToDo));
     }
-    let blocked = in_the_way(git, root, &now.tree, &merged)?;
+    let blocked = in_the_way(git, root, &now, &merged)?;
     if !blocked.is_empty() {
         return Ok(Attempt::Conflicts(blocked));
     }
     // Compares every file that it writes with what was merged, before it writes the first one.
-    let written = own.ask(None, ["read-tree", "-m", "-u", &now.tree, &merged])?;
+    let written = own.ask(None, ["read-tree", "-m", "-u", &now, &merged])?;
     if !written.status.success() {
         return Ok(Attempt::Moved(failed("read-tree".to_owned(), &written).to_string()));
     }
-    Ok(Attempt::Done(Applied::Clean { files: files(git, &now.tree, &merged)? }))
+    Ok(Attempt::Done(Applied::Clean { files: files(git, &now, &merged)? }))
 }
 
 /// The merged tree, or the files in conflict.

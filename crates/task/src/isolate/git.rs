@@ -43,6 +43,8 @@ const OVERRIDES: &[(&str, &str)] = &[
     // A warning, not a refusal: the file must be kept either way.
     ("core.safecrlf", "false"),
     ("core.quotePath", "false"),
+    // A new file goes where it was made, even if its neighbours moved.
+    ("merge.directoryRenames", "false"),
     // Whatever was done to a file counts, however little of it shows.
     ("core.checkStat", "default"),
     ("core.trustctime", "true"),

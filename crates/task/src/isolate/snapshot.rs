@@ -1,6 +1,6 @@
 //! What a working tree holds at this moment, as a tree of git. Neither the files nor the index of the working tree change.
 
-use std::io;
+use std::{ffi::OsString, io};
 
 use agents_system::lock::Lock;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -124,6 +124,30 @@ impl Camera<'_> {
 }
 
 impl Camera<'_> {
+    /// What the index says, with these paths as they are on disk, ignored or not. What else the user has is not looked at.
+    pub(super) fn touch(
+        &self,
+        index: &Utf8Path,
+        paths: &[Vec<u8>],
+    ) -> Result<(String, Git), IsolateError> {
+        let own = self.scratch.join("index");
+        copy(index, &own).map_err(IsolateError::Io)?;
+        let git = self.git.clone().with_index(&own);
+        self.uncover(&git)?;
+        let tracked = git.run(self.lock, ["ls-files", "-s", "-z"])?;
+        let links: Vec<Vec<u8>> = parts(&tracked).filter_map(link).map(|it| it.path).collect();
+        let paths = paths.iter().filter(|it| !links.contains(it));
+        let (present, missing): (Vec<_>, Vec<_>) = paths.partition(|it| is_file(self.root, it));
+        for (option, paths) in [("--force-remove", missing), ("--add", present)] {
+            for paths in paths.chunks(PATHS) {
+                let how = ["update-index", "--replace", option, "--"].map(OsString::from);
+                git.run(self.lock, how.into_iter().chain(paths.iter().map(|it| os(it))))?;
+            }
+        }
+        let tree = git.line(self.lock, ["write-tree"])?;
+        Ok((tree, git))
+    }
+
     /// Makes git look at files that it was told not to look at. Those that a sparse checkout leaves out are not there to be looked at.
     fn uncover(&self, git: &Git) -> Result<(), GitError> {
         let listed = git.run(self.lock, ["ls-files", "-v", "-z"])?;
@@ -142,12 +166,20 @@ impl Camera<'_> {
         for (option, paths) in [("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)]
         {
             for paths in paths.chunks(PATHS) {
-                let how = ["update-index", option, "--"].map(std::ffi::OsString::from);
+                let how = ["update-index", option, "--"].map(OsString::from);
                 git.run(self.lock, how.into_iter().chain(paths.iter().cloned()))?;
             }
         }
         Ok(())
     }
+}
+
+/// Whether there is a file or a link, and not one that is only reached through a link.
+fn is_file(root: &Utf8Path, path: &[u8]) -> bool {
+    let kind = |path: &[u8]| fs_err::symlink_metadata(root.as_std_path().join(os(path)));
+    let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    above.into_iter().all(|end| kind(&path[..end]).is_ok_and(|it| it.is_dir()))
+        && kind(path).is_ok_and(|it| it.is_file() || it.is_symlink())
 }
 
 /// The submodules in a commit.
@@ -170,12 +202,12 @@ fn is_below(path: &[u8], dir: &[u8]) -> bool {
 }
 
 #[cfg(unix)]
-pub(super) fn os(bytes: &[u8]) -> std::ffi::OsString {
+pub(super) fn os(bytes: &[u8]) -> OsString {
     std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
 }
 
 #[cfg(not(unix))]
-pub(super) fn os(bytes: &[u8]) -> std::ffi::OsString {
+pub(super) fn os(bytes: &[u8]) -> OsString {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 

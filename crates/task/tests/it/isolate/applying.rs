@@ -114,12 +114,13 @@ fn an_ignored_file_of_the_user_is_never_overwritten() {
     worktree.collect().unwrap();
     user.repo.write("x.ignored", "the user's secrets");
     user.repo.write("target", "not even a directory");
-    assert_eq!(conflicts(worktree.apply().unwrap()), ["target", "x.ignored"]);
+    assert_eq!(conflicts(worktree.apply().unwrap()), ["x.ignored"]);
     assert_eq!(user.read("x.ignored"), "the user's secrets");
+    fs_err::remove_file(user.repo.dir().join("x.ignored")).unwrap();
+    assert_eq!(conflicts(worktree.apply().unwrap()), ["target"]);
     assert_eq!(user.read("target"), "not even a directory");
     // A link that leads elsewhere is no directory.
     fs_err::remove_file(user.repo.dir().join("target")).unwrap();
-    fs_err::remove_file(user.repo.dir().join("x.ignored")).unwrap();
     let elsewhere = user.scratch.path("elsewhere");
     fs_err::create_dir(&elsewhere).unwrap();
     fs_err::os::unix::fs::symlink(&elsewhere, user.repo.dir().join("target")).unwrap();
@@ -242,4 +243,39 @@ fn what_the_user_told_git_not_to_see_is_not_overwritten() {
         let held = user.repo.git(&["show", &format!("{}:sub/c.txt", changes.branch)]);
         assert_eq!(held, "hidden", "{option}");
     }
+}
+
+#[test]
+fn what_was_not_touched_by_the_agent_is_not_even_read() {
+    let user = User::new();
+    user.repo.write("sub/c.txt", "carried, not committed\n").write("notes.txt", "untracked\n");
+    let (mut worktree, _) = worked(&user);
+    let objects =
+        |user: &User| user.repo.git(&["cat-file", "--batch-all-objects", "--batch-check"]);
+    user.repo.write("huge.txt", "made meanwhile\n").write("sub/c.txt", "changed meanwhile\n");
+    assert!(matches!(worktree.apply().unwrap(), Applied::Clean { .. }));
+    assert_eq!(user.read("sub/c.txt"), "changed meanwhile\n");
+    assert_eq!(user.read("notes.txt"), "untracked\n");
+    let id = user.repo.git(&["hash-object", "huge.txt"]);
+    assert!(!objects(&user).contains(&id));
+}
+
+#[test]
+fn a_file_that_one_side_renamed() {
+    let user = User::new();
+    // The agent renames, the user changes.
+    let mut worktree = user.worktree(Carry::Committed);
+    fs_err::rename(worktree.root().join("a.txt"), worktree.root().join("z.txt")).unwrap();
+    worktree.collect().unwrap();
+    user.repo.write("a.txt", with_line(&user.read("a.txt"), 6, "by the user"));
+    assert!(matches!(worktree.apply().unwrap(), Applied::Clean { .. }));
+    assert!(user.read("z.txt").contains("by the user") && !user.repo.dir().join("a.txt").exists());
+    // The user renames, the agent changes: only git's own renames are seen.
+    let user = User::new();
+    let (mut worktree, _) = worked(&user);
+    fs_err::rename(user.repo.dir().join("a.txt"), user.repo.dir().join("z.txt")).unwrap();
+    assert_eq!(conflicts(worktree.apply().unwrap()), ["a.txt"]);
+    user.repo.git(&["add", "--all"]);
+    assert!(matches!(worktree.apply().unwrap(), Applied::Clean { .. }));
+    assert!(user.read("z.txt").contains("by the agent"));
 }
