@@ -174,6 +174,11 @@ impl Workplace {
         if !completed {
             return on_branch(Some("the task did not complete".to_owned()));
         }
+        let trusted: Vec<&str> = changes.protected().map(|(path, _)| path).collect();
+        if !trusted.is_empty() {
+            let what = trusted.join(", ");
+            return on_branch(Some(format!("look at {what} first, which others run or trust")));
+        }
         match self.worktree.apply() {
             Ok(Applied::Clean { .. }) => Delivery::Applied,
             Ok(Applied::NothingToDo) => Delivery::None,

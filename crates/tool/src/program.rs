@@ -120,7 +120,14 @@ impl Surroundings<'_> {
             HANDED_ON.iter().filter_map(|name| Some(((*name).to_owned(), env::handed_on(name)?)));
         let mut all: Vec<(String, String)> = handed.collect();
         all.extend(FIXED.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        all.extend(self.variables.iter().cloned());
+        if let Confinement::Sandbox(_) = self.confinement {
+            // Git does not run at all where it may not read the user's own configuration.
+            all.push(("GIT_CONFIG_GLOBAL".to_owned(), "/dev/null".to_owned()));
+        }
+        for (name, value) in self.variables {
+            all.retain(|(it, _)| it != name);
+            all.push((name.clone(), value.clone()));
+        }
         all.push(("TMPDIR".to_owned(), self.room.to_string()));
         let secrets = self.secrets.iter();
         all.extend(secrets.map(|(name, value)| (name.clone(), value.expose_secret().to_owned())));
