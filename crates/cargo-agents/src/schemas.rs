@@ -34,6 +34,11 @@ use crate::{
         status::StatusDocument,
         sync::SyncDocument,
         sync_hosts::SyncHostsDocument,
+        task::{
+            background::TaskBackgroundDocument,
+            control::{TaskAsksDocument, TaskSupervisorDocument},
+            wait::TaskWaitDocument,
+        },
         tour::TourDocument,
         update::UpdateDocument,
         use_plugin::UseDocument,
@@ -74,6 +79,10 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<SearchDocument>("search");
     check::<SelfUpdateDocument>("self-update");
     check::<TourDocument>("tour");
+    check::<TaskBackgroundDocument>("task-background");
+    check::<TaskWaitDocument>("task-wait");
+    check::<TaskAsksDocument>("task-asks");
+    check::<TaskSupervisorDocument>("task-supervisor");
     check::<AgentListDocument>("agent-list");
     check::<AgentShowDocument>("agent-show");
     check::<AgentForHostDocument>("agent-show-for");

@@ -17,6 +17,8 @@ use crate::{
     world::{Run, World},
 };
 
+#[cfg(unix)]
+mod background;
 mod isolated;
 mod kept;
 
