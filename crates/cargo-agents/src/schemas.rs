@@ -34,6 +34,9 @@ use crate::{
         status::StatusDocument,
         sync::SyncDocument,
         sync_hosts::SyncHostsDocument,
+        task::{
+            batch::BatchFile, gc::TaskGcDocument, list::TaskListDocument, show::TaskShowDocument,
+        },
         tour::TourDocument,
         update::UpdateDocument,
         use_plugin::UseDocument,
@@ -54,6 +57,10 @@ fn check<T: JsonSchema>(name: &str) {
 fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<HelpDocument>("help");
     check::<ListDocument>("plugin-list");
+    check::<BatchFile>("task-batch");
+    check::<TaskGcDocument>("task-gc");
+    check::<TaskListDocument>("task-list");
+    check::<TaskShowDocument>("task-show");
     check::<ShowDocument>("plugin-show");
     check::<ExplainDocument>("plugin-explain");
     check::<ValidateDocument>("plugin-validate");

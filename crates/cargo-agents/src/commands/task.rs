@@ -2,7 +2,7 @@
 
 mod asks;
 mod assignment;
-mod batch;
+pub(crate) mod batch;
 pub(crate) mod gc;
 pub(crate) mod list;
 mod live;
@@ -178,6 +178,19 @@ async fn next(asks: &mut Option<agents_task::broker::Asks>) -> Option<agents_tas
         Some(asks) => asks.recv().await,
         None => std::future::pending().await,
     }
+}
+
+/// The task that is meant: the beginning of an id, or `last` for the newest one that nobody but the user started.
+fn meant(store: &Store, text: &str) -> Result<TaskId, Failure> {
+    if text == "last" {
+        let (metas, _) = store.list()?;
+        let newest = metas.iter().filter(|it| it.parent.is_none()).map(|it| it.id).max();
+        return newest.ok_or_else(|| {
+            Failure::new(ErrorKind::Usage, "no task has run yet")
+                .hint("`cargo agents task run` starts one")
+        });
+    }
+    Ok(store.find_by_prefix(text)?)
 }
 
 /// Where transcripts are.

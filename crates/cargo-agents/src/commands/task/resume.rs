@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use agents_system::finding::Finding;
 use agents_task::{Batch, resume};
 
-use super::{Job, assignment::standard_input, grants, run_all, told, transcripts};
+use super::{Job, assignment::standard_input, grants, meant, run_all, told, transcripts};
 use crate::{args::ResumeArgs, failure::Failure, output::Output, settings::Settings};
 
 pub(super) fn run(
@@ -14,7 +14,9 @@ pub(super) fn run(
     args: &ResumeArgs,
 ) -> Result<ExitCode, Failure> {
     let prompt = if args.prompt == "-" { standard_input()? } else { args.prompt.clone() };
-    let mut resumption = resume::prepare(&transcripts(settings), &args.id, &prompt)?;
+    let store = transcripts(settings);
+    let id = meant(&store, &args.id)?.to_string();
+    let mut resumption = resume::prepare(&store, &id, &prompt)?;
     let damage: Vec<Finding> = resumption.damage.iter().map(Finding::warning).collect();
     output.findings(&damage);
     args.manner.complete(&mut resumption.request);
