@@ -57,7 +57,7 @@ pub fn set(time: Duration) -> String {
 pub fn written(time: Duration) -> String {
     let millis = time.as_millis();
     for (unit, size) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)] {
-        if millis >= size && millis % size == 0 {
+        if millis >= size && millis.is_multiple_of(size) {
             return format!("{}{unit}", millis / size);
         }
     }
