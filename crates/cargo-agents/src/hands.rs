@@ -27,11 +27,10 @@ use agents_agent::{
     trust::{ProjectTrust, Trusted, may_widen},
 };
 use agents_hook::input::Session;
-use agents_model::{OwnRights, Work};
 use agents_plugin::predicate::{Surroundings, evaluate::Asker};
 use agents_system::{explain::ErrorKind, finding::Finding, process::keeper::Keeper};
 use agents_tool::{
-    Area, Catalogue, Confinement, Effect, Effects, Hooks, Rights, Tool,
+    Area, Catalogue, Confinement, Hooks, Rights, Tool,
     hooks::Engine,
     settings::{Author, SearchSettings, TaskSettings, ToolSettings},
     tools::{self, Bash, Todo},
@@ -205,23 +204,6 @@ impl Equipment {
     /// What hooks had to say about themselves since this was last asked.
     pub(crate) fn heard(&self) -> Vec<Finding> {
         std::mem::take(&mut *self.heard.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// The task as a program with its own tools would do it, in this area, for an agent that may do so much without asking
-    /// ([`Standing::unasked`](agents_tool::Standing::unasked)); `None` if no such program can be kept to so little. It cannot be confined by
-    /// us, so for an agent that has to be it only looks.
-    pub(crate) fn work(&self, unasked: Effects, area: &Area) -> Option<Work> {
-        let may = |effect| unasked.has(effect);
-        let rights = if !may(Effect::Reads) {
-            return None;
-        } else if self.confinement != Confinement::None || !may(Effect::Writes) {
-            OwnRights::Read
-        } else if !may(Effect::Executes) || !may(Effect::Network) {
-            OwnRights::Edit
-        } else {
-            OwnRights::All
-        };
-        Some(Work { cwd: area.cwd().to_owned(), rights })
     }
 }
 

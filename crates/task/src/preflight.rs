@@ -172,6 +172,8 @@ impl Check<'_> {
         let standing = self.standing(request, definition, planning, mode, &spawns);
         let limits = request.limits.meet(Limits::from(&definition.limits)).or(settings.limits);
         let compiled = schema.as_ref().map(|(schema, _)| schema);
+        let context = self.batch.context.as_deref();
+        let (system, ending_at) = effective::system(definition, planning, context, compiled);
         let mut lineage = caller.lineage.clone();
         lineage.push(definition.name.clone());
         let called = request.name.as_deref().unwrap_or(definition.name.as_str());
@@ -179,12 +181,8 @@ impl Check<'_> {
             name: definition.name.clone(),
             path: caller.path.child(called, taken),
             lineage,
-            system: effective::system(
-                definition,
-                planning,
-                self.batch.context.as_deref(),
-                compiled,
-            ),
+            system,
+            ending_at,
             prompt: request.prompt.trim().to_owned(),
             standing,
             spawns,
