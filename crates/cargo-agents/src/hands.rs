@@ -88,6 +88,9 @@ pub(crate) struct Wearer<'a> {
     pub(crate) session: Session,
 }
 
+/// What is found out while an agent works.
+pub(crate) type Heard = Arc<Mutex<Vec<Finding>>>;
+
 /// What one agent gets.
 pub(crate) struct Equipment {
     /// Its tools; what of them it may use is judged later.
@@ -101,7 +104,7 @@ pub(crate) struct Equipment {
     /// What there is to say about it.
     pub(crate) findings: Vec<Finding>,
     /// What hooks have to say about themselves, while the agent works.
-    heard: Arc<Mutex<Vec<Finding>>>,
+    pub(crate) heard: Heard,
 }
 
 impl Hands {
@@ -183,7 +186,7 @@ impl Hands {
         let added = all.into_iter().chain(served).map(|tool| catalogue.add_shared(tool));
         let twice = std::iter::once(built_in).chain(added).filter_map(Result::err);
         findings.extend(twice.map(|it| Finding::warning(format!("{it}: the second is left out"))));
-        let heard: Arc<Mutex<Vec<Finding>>> = Arc::default();
+        let heard = Heard::default();
         let hooks = self.hooks.as_ref().map(|choose| {
             let heard = Arc::clone(&heard);
             let hear = move |finding| {
@@ -197,13 +200,6 @@ impl Hands {
     /// Ends everything that was started, and waits until nothing of it is left.
     pub(crate) async fn end(&self) {
         tokio::join!(self.servers.end(), self.languages.end());
-    }
-}
-
-impl Equipment {
-    /// What hooks had to say about themselves since this was last asked.
-    pub(crate) fn heard(&self) -> Vec<Finding> {
-        std::mem::take(&mut *self.heard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
