@@ -78,6 +78,7 @@ pub trait Surroundings: Send + Sync {
 }
 
 /// A model that can be asked.
+#[derive(Clone)]
 pub struct Opened {
     /// What answers.
     pub provider: Arc<dyn Provider>,
