@@ -14,22 +14,18 @@ mod config;
 mod error;
 mod hooks;
 mod load;
+mod plan;
 mod run;
+mod secrets;
 mod state;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use agents_agent::{AgentDefinition, definition::PermissionMode};
 use agents_model::Deadlines;
 use agents_system::{dirs, finding::Finding};
 use agents_tool::{Bypass, artifacts::ArtifactDir};
-use camino::{Utf8Path, Utf8PathBuf};
-use secrecy::SecretString;
+use camino::Utf8PathBuf;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -37,11 +33,11 @@ pub use self::{
     config::{Model, SubAgentConfig, Toolbox},
     error::SubAgentError,
     hooks::{HookDef, OnFailure},
+    plan::{PlanTaskId, TaskEvent, TaskOutcome},
     state::{SubAgentState, SubAgentStatus},
 };
 use self::{
     hooks::{Tail, Whose},
-    load::{Read, Scope},
     run::{End, Run, Session, Watcher},
     state::{Cell, Guard, Slots},
 };
@@ -54,47 +50,13 @@ use crate::{
     request::{Batch, TaskRequest},
     resume::{self, ResumeError},
     runner::{Common, DEFAULT_CONCURRENCY, Runner},
-    secret::{self, Desk, SecretError, SecretRequest},
+    secret::{self, Desk},
     transcript::{Retention, Store},
     turns::Patience,
 };
 
 /// The definition of a sub-agent.
 pub type SubAgentDef = AgentDefinition;
-
-/// A task of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PlanTaskId(pub String);
-
-/// A sub-agent that worked on a task of a plan has ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TaskEvent {
-    /// The task of the plan.
-    pub task_id: PlanTaskId,
-    /// The sub-agent.
-    pub agent_handle_id: String,
-    /// How it ended.
-    pub outcome: TaskOutcome,
-}
-
-/// How a sub-agent that worked on a task of a plan ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum TaskOutcome {
-    /// It is done.
-    Completed {
-        /// What it leaves.
-        output: String,
-        /// Files that hold what was too long.
-        artifacts: Vec<String>,
-    },
-    /// It is not.
-    Failed {
-        /// Why.
-        error: String,
-    },
-    /// It was told to end.
-    Canceled,
-}
 
 /// Many sub-agents.
 pub struct SubAgentManager {
@@ -178,55 +140,6 @@ impl SubAgentManager {
     /// How long a request for a secret waits for its answer. It counts for sub-agents that are started from now on.
     pub fn set_secret_patience(&mut self, patience: Duration) {
         self.desk = Desk::new(patience);
-    }
-
-    /// Reads all definitions of these directories, the first one of a name wins. Directories that do not exist are skipped.
-    ///
-    /// # Errors
-    /// A file is not a definition; then those that were known stay.
-    pub fn load_definitions(&mut self, dirs: &[PathBuf]) -> Result<(), SubAgentError> {
-        let mut read = Read::default();
-        for dir in dirs {
-            load::add(&mut read, utf8(dir)?, scope_of(dir))?;
-        }
-        if let Some((path, findings)) = read.skipped.into_iter().next() {
-            return Err(SubAgentError::Parse { path, findings });
-        }
-        (self.definitions, self.skipped) = (read.definitions, Vec::new());
-        Ok(())
-    }
-
-    /// Reads the definitions of these paths in this order. Those that were named on the command line must be right; of the others, what is
-    /// not a definition is [skipped](Self::skipped). What comes from the project says no more than a project may.
-    ///
-    /// # Errors
-    /// A file that was named is not a definition; then those that were known stay.
-    pub fn load_definitions_with_sources(
-        &mut self,
-        ordered_paths: &[PathBuf],
-        cli_agents: &[PathBuf],
-        config_user_dir: Option<&PathBuf>,
-        extra_dirs: &[PathBuf],
-    ) -> Result<(), SubAgentError> {
-        let mut read = Read::default();
-        for path in ordered_paths {
-            let scope = if cli_agents.iter().any(|it| path.starts_with(it)) {
-                Scope::Named
-            } else if config_user_dir == Some(path) || extra_dirs.contains(path) {
-                Scope::User
-            } else {
-                scope_of(path)
-            };
-            load::add(&mut read, utf8(path)?, scope)?;
-        }
-        (self.definitions, self.skipped) = (read.definitions, read.skipped);
-        Ok(())
-    }
-
-    /// Files that were skipped the last time that definitions were read, with what is wrong with them.
-    #[must_use]
-    pub fn skipped(&self) -> &[(Utf8PathBuf, Vec<Finding>)] {
-        &self.skipped
     }
 
     /// The definitions that are known.
@@ -376,7 +289,7 @@ impl SubAgentManager {
             }
             let (id, state) = (id.to_string(), ended.state());
             if let Some((task_id, events)) = plan {
-                let outcome = planned(state, end);
+                let outcome = plan::planned(state, end);
                 let event = TaskEvent { task_id, agent_handle_id: id.clone(), outcome };
                 tokio::spawn(async move {
                     let _ = events.send(event).await;
@@ -431,66 +344,6 @@ impl SubAgentManager {
         let run = self.runs.get(task_id).ok_or_else(|| SubAgentError::no_task(task_id))?;
         run.cancel();
         Ok(())
-    }
-
-    /// Agrees that a sub-agent gets a secret, for so long from now on.
-    ///
-    /// # Errors
-    /// There is no such sub-agent, or its definition does not list the secret.
-    pub fn approve_secret(
-        &mut self,
-        task_id: &str,
-        secret_key: &str,
-        ttl: Duration,
-    ) -> Result<(), SubAgentError> {
-        let approved = self.desk.approve(parse(task_id)?, secret_key, ttl);
-        approved.map_err(|error| self.secret(task_id, error))
-    }
-
-    /// Gives a sub-agent that waits for it the value of a secret that was approved.
-    ///
-    /// # Errors
-    /// There is no such sub-agent, it does not wait for this one, or it is not approved any more.
-    pub fn deliver_secret(
-        &mut self,
-        task_id: &str,
-        key: &str,
-        value: SecretString,
-    ) -> Result<(), SubAgentError> {
-        let delivered = self.desk.deliver(parse(task_id)?, key, value);
-        delivered.map_err(|error| self.secret(task_id, error))
-    }
-
-    /// Says no to the oldest request of a sub-agent.
-    ///
-    /// # Errors
-    /// There is no such sub-agent, or it asks for nothing.
-    pub fn deny_secret(&mut self, task_id: &str) -> Result<(), SubAgentError> {
-        let denied = self.desk.deny_next(parse(task_id)?);
-        denied.map_err(|error| self.secret(task_id, error))
-    }
-
-    fn secret(&self, task_id: &str, error: SecretError) -> SubAgentError {
-        match error {
-            SecretError::NoTask if self.runs.contains_key(task_id) => {
-                SubAgentError::Other("the sub-agent has ended".to_owned())
-            }
-            SecretError::NoTask => SubAgentError::no_task(task_id),
-            SecretError::NotAsked => SubAgentError::Other(error.to_string()),
-            SecretError::NotListed | SecretError::NotApproved | SecretError::TooShort => {
-                SubAgentError::Invalid(error.to_string())
-            }
-        }
-    }
-
-    /// The oldest request for a secret that nobody has seen yet, with the sub-agent that asks.
-    pub fn try_recv_secret_request(&mut self) -> Option<(String, SecretRequest)> {
-        self.desk.next(None).map(|it| (it.task.to_string(), it))
-    }
-
-    /// The same of one sub-agent.
-    pub fn try_recv_secret_request_for(&mut self, task_id: &str) -> Option<SecretRequest> {
-        self.desk.next(Some(TaskId::parse(task_id)?))
     }
 
     /// Waits for a sub-agent to end, without the manager, and gives what it leaves. After that it is not among the
@@ -607,33 +460,6 @@ impl Drop for SubAgentManager {
     }
 }
 
-fn parse(task_id: &str) -> Result<TaskId, SubAgentError> {
-    TaskId::parse(task_id).ok_or_else(|| SubAgentError::no_task(task_id))
-}
-
-fn utf8(path: &Path) -> Result<&Utf8Path, SubAgentError> {
-    let not = || SubAgentError::Invalid(format!("`{}` is not valid UTF-8", path.display()));
-    Utf8Path::from_path(path).ok_or_else(not)
-}
-
-/// What is in the project that we stand in is the project's; everything else the user's.
-fn scope_of(path: &Path) -> Scope {
-    let inside = path.is_relative() || dirs::current().is_ok_and(|cwd| path.starts_with(&cwd));
-    if inside { Scope::Project } else { Scope::User }
-}
-
 fn own_dirs() -> Result<dirs::Dirs, SubAgentError> {
     dirs::Dirs::from_env().map_err(|error| SubAgentError::Invalid(error.to_string()))
-}
-
-/// What a plan is told.
-fn planned(state: SubAgentState, end: &End) -> TaskOutcome {
-    match run::collected(state, end) {
-        Ok(output) => {
-            let artifacts = end.as_ref().map(|it| it.report.artifacts.clone()).unwrap_or_default();
-            TaskOutcome::Completed { output, artifacts }
-        }
-        Err(SubAgentError::Cancelled) => TaskOutcome::Canceled,
-        Err(error) => TaskOutcome::Failed { error: error.to_string() },
-    }
 }

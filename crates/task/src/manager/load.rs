@@ -1,6 +1,9 @@
 //! Reading definitions.
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use agents_agent::{
     AgentDefinition, DiscoverError, Search,
@@ -12,7 +15,7 @@ use agents_plugin::agents::AgentDirs;
 use agents_system::{dirs, finding::Finding};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::SubAgentError;
+use super::{SubAgentError, SubAgentManager};
 
 /// What was read.
 #[derive(Default)]
@@ -98,4 +101,66 @@ pub(super) fn with(
         Arc::new(other)
     });
     std::iter::once(Arc::clone(own)).chain(others).collect()
+}
+
+impl SubAgentManager {
+    /// Reads all definitions of these directories, the first one of a name wins. Directories that do not exist are skipped.
+    ///
+    /// # Errors
+    /// A file is not a definition; then those that were known stay.
+    pub fn load_definitions(&mut self, dirs: &[PathBuf]) -> Result<(), SubAgentError> {
+        let mut read = Read::default();
+        for dir in dirs {
+            add(&mut read, utf8(dir)?, scope_of(dir))?;
+        }
+        if let Some((path, findings)) = read.skipped.into_iter().next() {
+            return Err(SubAgentError::Parse { path, findings });
+        }
+        (self.definitions, self.skipped) = (read.definitions, Vec::new());
+        Ok(())
+    }
+
+    /// Reads the definitions of these paths in this order. Those that were named on the command line must be right; of the others, what is
+    /// not a definition is [skipped](Self::skipped). What comes from the project says no more than a project may.
+    ///
+    /// # Errors
+    /// A file that was named is not a definition; then those that were known stay.
+    pub fn load_definitions_with_sources(
+        &mut self,
+        ordered_paths: &[PathBuf],
+        cli_agents: &[PathBuf],
+        config_user_dir: Option<&PathBuf>,
+        extra_dirs: &[PathBuf],
+    ) -> Result<(), SubAgentError> {
+        let mut read = Read::default();
+        for path in ordered_paths {
+            let scope = if cli_agents.iter().any(|it| path.starts_with(it)) {
+                Scope::Named
+            } else if config_user_dir == Some(path) || extra_dirs.contains(path) {
+                Scope::User
+            } else {
+                scope_of(path)
+            };
+            add(&mut read, utf8(path)?, scope)?;
+        }
+        (self.definitions, self.skipped) = (read.definitions, read.skipped);
+        Ok(())
+    }
+
+    /// Files that were skipped the last time that definitions were read, with what is wrong with them.
+    #[must_use]
+    pub fn skipped(&self) -> &[(Utf8PathBuf, Vec<Finding>)] {
+        &self.skipped
+    }
+}
+
+fn utf8(path: &Path) -> Result<&Utf8Path, SubAgentError> {
+    let not = || SubAgentError::Invalid(format!("`{}` is not valid UTF-8", path.display()));
+    Utf8Path::from_path(path).ok_or_else(not)
+}
+
+/// What is in the project that we stand in is the project's; everything else the user's.
+fn scope_of(path: &Path) -> Scope {
+    let inside = path.is_relative() || dirs::current().is_ok_and(|cwd| path.starts_with(&cwd));
+    if inside { Scope::Project } else { Scope::User }
 }

@@ -217,8 +217,10 @@ pub(super) struct Guard<E: 'static> {
     /// What is left of a run that was dropped.
     dropped: fn(bool) -> (SubAgentState, E),
     /// Who is told.
-    tell: Option<Box<dyn FnOnce(&Arc<E>) + Send>>,
+    tell: Option<Tell<E>>,
 }
+
+type Tell<E> = Box<dyn FnOnce(&Arc<E>) + Send>;
 
 impl<E> Guard<E> {
     pub(super) fn new(

@@ -115,7 +115,7 @@ impl tools::Spawner for Spawner {
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<Output, ToolError>> {
         Box::pin(async move {
-            let batch = request(batch);
+            let batch = request(&batch);
             let parent = Parent { id: self.id, budget: &self.budget };
             let started = self
                 .runner
@@ -140,7 +140,7 @@ impl tools::Spawner for Spawner {
     }
 }
 
-fn request(batch: tools::Batch) -> Batch {
+fn request(batch: &tools::Batch) -> Batch {
     let isolation =
         |said: Option<bool>| said.map(|it| if it { Isolation::Worktree } else { Isolation::None });
     let tasks = batch.tasks.iter().map(|item| TaskRequest {

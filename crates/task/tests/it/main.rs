@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod contract;
+mod docs;
 mod endings;
+mod manager;
 mod over_http;
 mod results;
 mod scale;
