@@ -541,6 +541,20 @@ fn requests_are_denied_where_nobody_can_agree() {
 }
 
 #[test]
+fn who_may_ask_for_secrets_has_the_tool_for_it() {
+    block_on(async {
+        let asks = "[[replies]]\nwhen = { tool = \"request_secret\" }\ntimes = 1\ncalls = [{ name = \"request_secret\", input = { key = \"B\" } }]\n\
+                    [[replies]]\nwhen = { result = \"[secret:B] request denied: its definition does not list it\" }\ntext = \"as I thought\"\n";
+        let mut office = Office::changed(1, |it| {
+            it.secrets = vec!["A".to_owned()];
+            it.tools.allow = Some(vec![ToolPattern::new("read")]);
+        });
+        let id = office.spawn(asks).unwrap();
+        assert_eq!(office.manager.collect(&id).await.unwrap(), "as I thought");
+    });
+}
+
+#[test]
 fn a_request_for_a_secret_does_not_outlive_its_task() {
     block_on(async {
         let mut office = Office::changed(1, |it| it.secrets = vec!["A".to_owned()]);

@@ -5,7 +5,7 @@ use agents_task::{
     Ending,
     event::What,
     resume::{self, ResumeError},
-    transcript::{Page, Record, State, Store, tree},
+    transcript::{ChainKey, Page, Record, Retention, Standing, State, Store, Verdict, tree},
 };
 use agents_testkit::scratch::Scratch;
 use tokio_util::sync::CancellationToken;
@@ -218,6 +218,82 @@ fn a_killed_program_leaves_a_run_that_can_be_resumed() {
         (Ending::Completed, "went on")
     );
     assert!(ran.events.iter().any(|it| matches!(it.what, What::Started { .. })));
+}
+
+/// The other half of the next test: it works until it is killed, and tells each turn when it begins.
+#[test]
+#[ignore = "run by the test below"]
+#[allow(clippy::disallowed_methods, reason = "how the test below tells it where")]
+fn a_program_that_works_until_it_is_killed() {
+    use std::io::Write as _;
+    let Some(dir) = std::env::var_os("KILLED_IN") else { return };
+    let dir = camino::Utf8Path::from_path(dir.as_ref()).unwrap();
+    let store = Store::with(dir, Retention::FOREVER, Some(ChainKey::new([7; 32])));
+    let script = "[[replies]]\nwhen = { tool = \"find\" }\ncalls = [{ name = \"find\", input = { pattern = \"*\" } }]\n";
+    let place = Place::new().agent("worker", &[], script, |it| it.limits.turns = Some(1_000_000));
+    let mut manner = kept(&store);
+    manner.settings.limits = agents_task::Limits::default();
+    manner.sink = Some(std::sync::Arc::new(|event: &agents_task::event::Event| {
+        if let What::Turn { number } = event.what {
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "turn {number}").and_then(|()| out.flush()).unwrap();
+        }
+    }));
+    run(place, &one("worker"), manner);
+}
+
+#[cfg(unix)]
+#[test]
+#[allow(clippy::disallowed_methods, reason = "it is killed, not waited for")]
+fn killed_anywhere_every_turn_that_was_told_is_there() {
+    use std::io::BufRead as _;
+    for round in 0..12_u64 {
+        let scratch = Scratch::new();
+        let dir = scratch.path("tasks");
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "transcripts::a_program_that_works_until_it_is_killed",
+                "--ignored",
+                "--nocapture",
+            ])
+            .env("KILLED_IN", &dir)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        // At another turn, and at another moment of it, each time.
+        let wanted = format!("turn {}", 2 + round * 7);
+        assert!(lines.any(|it| it.unwrap() == wanted));
+        std::thread::sleep(std::time::Duration::from_micros(round * 83));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let told =
+            lines.map_while(Result::ok).filter_map(|it| it.strip_prefix("turn ")?.parse().ok());
+        let told: u64 = told.last().unwrap_or(2 + round * 7);
+        let store = Store::with(&dir, Retention::FOREVER, Some(ChainKey::new([7; 32])));
+        let id = store.ids().unwrap()[0];
+        let loaded = store.load(id).unwrap();
+        assert_eq!(store.standing(&loaded.meta), Standing::Interrupted);
+        assert!(loaded.spent().0 >= told - 1, "{} of {told}", loaded.spent().0);
+        let answers =
+            loaded.messages().filter(|it| matches!(it.parts.first(), Some(Part::ToolResult(_))));
+        assert!(answers.count() as u64 >= told - 1);
+        assert!(matches!(store.verify(id).unwrap(), Some(Verdict::Intact { .. })));
+        let messages = resume::conversation(&[loaded]);
+        for pair in messages.windows(2) {
+            let ids = |message: &Message| -> Vec<String> {
+                message.tool_calls().map(|it| it.id.clone()).collect()
+            };
+            let results = pair[1].parts.iter().filter_map(|it| match it {
+                Part::ToolResult(result) => Some(result.id.clone()),
+                _ => None,
+            });
+            assert_eq!(ids(&pair[0]), results.collect::<Vec<_>>());
+        }
+        assert!(messages.last().unwrap().tool_calls().next().is_none());
+        resume::prepare(&store, &id.to_string(), "go on").unwrap();
+    }
 }
 
 #[test]
