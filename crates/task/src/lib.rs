@@ -18,7 +18,7 @@
 //! | [`event`] | what happens, for whoever wants to show it |
 //! | [`outcome`] | what became of it |
 //! | [`runner`] | tasks, and what these start in turn |
-//! | [`manager`] | many sub-agents, for programs that embed them |
+//! | [`subagents`] | many sub-agents, for programs that embed them |
 //! | [`secret`] | secrets that agents ask for |
 //! | [`mod@resume`] | tasks that go on from where others ended |
 //! | [`recorder`] | who writes down what a task says and hears |
@@ -65,7 +65,6 @@ pub mod evidence;
 pub mod history;
 pub mod id;
 pub mod limits;
-pub mod manager;
 pub mod outcome;
 pub mod preflight;
 pub mod recorder;
@@ -75,6 +74,7 @@ pub mod resume;
 pub mod runner;
 pub mod schema;
 pub mod secret;
+pub mod subagents;
 pub mod submission;
 pub mod transcript;
 pub mod turns;

@@ -17,7 +17,7 @@ use super::{
     TranscriptError,
     chain::{self, ChainKey, Verdict},
     meta::{Meta, Stamp, State},
-    reader::{self, Loaded},
+    reader::{self, Follow, Loaded},
     retention::{self, Known, Retention},
     sync::Syncer,
     writer::{Opening, Writer},
@@ -118,10 +118,16 @@ impl Store {
         &self.0.dir
     }
 
-    /// The file with the records of a task, for whoever follows it while it grows.
+    /// The file with the records of a task.
     #[must_use]
     pub fn path(&self, id: TaskId) -> Utf8PathBuf {
         self.0.records(id)
+    }
+
+    /// Reads the transcript of a task while it grows.
+    #[must_use]
+    pub fn follow(&self, id: TaskId) -> Follow {
+        Follow::new(self.path(id))
     }
 
     /// Begins the transcript of a task. It always can: what cannot be written is among the [`problems`](Self::problems), and the

@@ -5,10 +5,10 @@
 mod contract;
 mod docs;
 mod endings;
-mod manager;
 mod over_http;
 mod results;
 mod scale;
+mod subagents;
 mod transcripts;
 mod tree;
 mod watchdogs;

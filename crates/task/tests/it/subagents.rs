@@ -14,11 +14,11 @@ use agents_model::{
 use agents_task::{
     Limits,
     event::Event,
-    manager::{
+    runner::{Equipment, Opened, Unavailable},
+    subagents::{
         HookDef, Model, PlanTaskId, SubAgentConfig, SubAgentError, SubAgentManager, SubAgentState,
         TaskEvent, TaskOutcome, Toolbox,
     },
-    runner::{Equipment, Opened, Unavailable},
     transcript::{State, Store},
 };
 use agents_testkit::scratch::Scratch;
