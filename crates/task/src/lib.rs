@@ -21,6 +21,7 @@
 //! | [`outcome`] | what became of it |
 //! | [`workplace`] | where a task works, and what becomes of what it did there |
 //! | [`runner`] | tasks, and what these start in turn |
+//! | [`subagents`] | many sub-agents, for programs that embed them |
 //! | [`secret`] | secrets that agents ask for |
 //! | [`mod@resume`] | tasks that go on from where others ended |
 //! | [`recorder`] | who writes down what a task says and hears |
@@ -78,6 +79,7 @@ pub mod runner;
 pub mod schema;
 pub mod secret;
 pub mod settings;
+pub mod subagents;
 pub mod submission;
 pub mod transcript;
 pub mod turns;

@@ -25,6 +25,7 @@ use crate::{
     refusal::{Refusal, Refused},
     request::{Batch, DispatchSource, Form, TaskRequest},
     schema::Schema,
+    secret::REQUEST_SECRET,
 };
 
 pub use self::given::{Caller, Settings, Situation};
@@ -367,11 +368,14 @@ impl Check<'_> {
         spawns: &Spawns,
     ) -> Standing {
         let mut tools = definition.tools.clone();
-        if let Some(listed) = tools.allow.as_mut().filter(|it| !it.is_empty())
-            && *spawns != Spawns::None
-        {
-            // Who may start agents has the tool for it, listed or not.
-            listed.push(ToolPattern::new(TASK));
+        if let Some(listed) = tools.allow.as_mut().filter(|it| !it.is_empty()) {
+            // Who may start agents, or ask for secrets, has the tool for it, listed or not.
+            if *spawns != Spawns::None {
+                listed.push(ToolPattern::new(TASK));
+            }
+            if !definition.secrets.is_empty() {
+                listed.push(ToolPattern::new(REQUEST_SECRET));
+            }
         }
         let mut own = Rights::from(&tools);
         if *spawns == Spawns::None {

@@ -92,6 +92,7 @@ pub struct Wearer<'a> {
 }
 
 /// A model that can be asked.
+#[derive(Clone)]
 pub struct Opened {
     /// What answers.
     pub provider: Arc<dyn Provider>,

@@ -14,7 +14,8 @@
 //! also told to reach the disk, by a thread that does this for all tasks together; [`Store::settle`] waits for it.
 //!
 //! Whether a run is alive is not what its metadata says but whether its owner still holds its lock ([`Store::standing`]): a run whose
-//! owner died is `interrupted`, whatever happened to the program.
+//! owner died is `interrupted`, whatever happened to the program. (A program that the owner was just about to start when it was killed
+//! holds the lock until it has really started: a few milliseconds.)
 
 mod chain;
 mod meta;
@@ -33,7 +34,7 @@ pub use self::{
     chain::{Break, ChainKey, Verdict},
     meta::{Meta, Stamp, State},
     page::{Item, Page},
-    reader::{Damage, Entry, Harm, Loaded, Record},
+    reader::{Damage, Entry, Follow, Harm, Loaded, Record},
     retention::Retention,
     store::{Standing, Store},
     tree::{Node, tree},

@@ -14,11 +14,12 @@
 mod ask;
 mod hands;
 mod judge;
+mod kept;
 mod secrets;
 mod whole;
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -29,16 +30,12 @@ use agents_model::{
     message::ToolStatus,
 };
 use agents_tool::{
-    CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented,
-    artifacts::{ArtifactId, Artifacts},
-    bounds::Bounds,
-    executor::Approver,
-    secrets::Mask,
-    tools::Bash,
+    CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented, artifacts::Artifacts,
+    bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
 };
 use tokio_util::sync::CancellationToken;
 
-use self::judge::Judged;
+use self::{judge::Judged, kept::Kept};
 use crate::{
     broker::{NotAgreed, Seat},
     done_when::{Before, Unmet},
@@ -158,7 +155,7 @@ pub fn tools_of(
     let asked = Arc::clone(&approver);
     let guarded = Guarded::new(catalogue, agent.standing.clone(), approver, around.start);
     let hooked = Hooked::new(guarded, hooks, asked, Arc::clone(&around.mask));
-    Arc::new(Presented::new(hooked, Arc::clone(&around.mask), around.bounds.clone()))
+    Arc::new(Presented::new(hooked, Arc::clone(&around.mask), around.bounds))
 }
 
 /// Runs an agent until it ends.
@@ -532,29 +529,5 @@ impl Task {
         if !text.trim().is_empty() {
             self.report.text = text;
         }
-    }
-}
-
-/// The artifacts of one task: those of the tree, with a list of what this one kept.
-struct Kept {
-    inner: Arc<dyn Artifacts>,
-    ids: Mutex<Vec<String>>,
-}
-
-impl Kept {
-    fn ids(&self) -> Vec<String> {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Artifacts for Kept {
-    fn keep(&self, text: &str) -> std::io::Result<ArtifactId> {
-        let id = self.inner.keep(text)?;
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner).push(id.to_string());
-        Ok(id)
-    }
-
-    fn read(&self, id: &ArtifactId) -> std::io::Result<String> {
-        self.inner.read(id)
     }
 }

@@ -83,7 +83,7 @@ fn an_agent_of_the_user_gets_what_is_here() {
         "{said:?}"
     );
     assert!(agent.ok("bash", json!({"command": "echo free"})).contains("free"));
-    assert_eq!(messages(&agent.equipment.heard()), "");
+    assert_eq!(messages(&agent.equipment.heard.lock().unwrap()), "");
     // The command of the plugin is run by this program, with its arguments as they are.
     let counted = agent.ok("plugin__helper__count", json!({"args": ["a b", "$(c)"]}));
     assert!(counted.contains("2: a b|$(c)|"), "{counted}");

@@ -168,6 +168,30 @@ fn a_torn_last_line_is_said_and_the_rest_is_read() {
 }
 
 #[test]
+fn what_grows_can_be_followed() {
+    let scratch = Scratch::new();
+    let store = Store::new(&scratch.path("tasks"));
+    let id = run(&store, &talk());
+    let whole = fs_err::read(store.path(id)).unwrap();
+    let mut follow = store.follow(id);
+    fs_err::remove_file(store.path(id)).unwrap();
+    assert_eq!(follow.more().unwrap(), [], "it is not there yet");
+    let mut seen = Vec::new();
+    for end in (0..=whole.len()).step_by(97).chain([whole.len()]) {
+        fs_err::write(store.path(id), &whole[..end]).unwrap();
+        seen.extend(follow.more().unwrap());
+    }
+    assert_eq!(seen, store.load(id).unwrap().entries);
+    let shown: String = seen.iter().flat_map(Item::of).map(|it| it.text()).collect();
+    assert!(
+        shown.starts_with(
+            "> triage run 42\n~ hm\nso\n[read] {\"path\":\"ci.log\"}\n  [read]\n  | three lines\n"
+        ),
+        "{shown}"
+    );
+}
+
+#[test]
 fn malformed_lines_are_left_out_and_missing_ones_noticed() {
     let scratch = Scratch::new();
     let store = Store::new(&scratch.path("tasks"));

@@ -8,6 +8,7 @@ use std::{
 
 use agents_model::{Message, Role, ToolSpec, Usage, cost::MicroDollars};
 use agents_tool::secrets::Mask;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 
 use super::{
@@ -53,6 +54,9 @@ pub struct Writer {
     torn: bool,
     phase: Phase,
     line: Vec<u8>,
+    path: Utf8PathBuf,
+    /// The last moment, as it is written: a second has many records.
+    now: (Stamp, String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,9 +103,19 @@ impl Writer {
             seal: None,
         };
         let link = store.key().map(|key| key.first(&id.to_string()));
-        let (file, phase) = (Held::Nowhere, Phase::Open);
-        let mut writer =
-            Self { store, mask, meta, file, link, torn: false, phase, line: Vec::new() };
+        let now = (meta.started_at, meta.started_at.to_string());
+        let mut writer = Self {
+            path: store.records(id),
+            store,
+            mask,
+            meta,
+            file: Held::Nowhere,
+            link,
+            torn: false,
+            phase: Phase::Open,
+            line: Vec::new(),
+            now,
+        };
         if let Err(error) = writer.create() {
             writer.fail(&error);
         }
@@ -110,7 +124,7 @@ impl Writer {
 
     fn create(&mut self) -> Result<(), String> {
         self.meta.owner = Some(self.store.owner()?.to_owned());
-        let file = open(&self.store, self.meta.id, Make::New).map_err(|it| it.to_string())?;
+        let file = open(&self.path, Make::New).map_err(|it| it.to_string())?;
         self.file = if self.store.may_keep_open() { Held::Open(file) } else { Held::Each };
         self.save().map_err(|it| it.to_string())
     }
@@ -138,6 +152,10 @@ impl Writer {
         if matches!(self.file, Held::Nowhere) {
             return;
         }
+        let now = Stamp::now();
+        if now != self.now.0 {
+            self.now = (now, now.to_string());
+        }
         let mut line = std::mem::take(&mut self.line);
         line.clear();
         let written = self.encode(&mut line, kind, record).and_then(|link| {
@@ -160,7 +178,7 @@ impl Writer {
         kind: &str,
         record: &impl Serialize,
     ) -> io::Result<Option<Link>> {
-        let (seq, timestamp) = (self.meta.records, Stamp::now());
+        let (seq, timestamp) = (self.meta.records, &self.now.1);
         write!(line, r#"{{"seq":{seq},"timestamp":"{timestamp}","{kind}":"#)?;
         serde_json::to_writer(&mut *line, record)?;
         line.push(b'}');
@@ -174,7 +192,7 @@ impl Writer {
         let mut file = match &self.file {
             Held::Open(file) => file,
             Held::Each => {
-                each = open(&self.store, self.meta.id, Make::No)?;
+                each = open(&self.path, Make::No)?;
                 &each
             }
             Held::Nowhere => return Ok(()),
@@ -191,7 +209,7 @@ impl Writer {
 
     fn sync(&self) {
         if !matches!(self.file, Held::Nowhere) {
-            self.store.syncer.file(self.store.records(self.meta.id));
+            self.store.syncer.file(self.path.clone());
         }
     }
 
@@ -219,7 +237,7 @@ enum Make {
     No,
 }
 
-fn open(store: &Inner, id: TaskId, make: Make) -> io::Result<File> {
+fn open(path: &Utf8Path, make: Make) -> io::Result<File> {
     let mut options = fs_err::OpenOptions::new();
     options.append(true).create_new(make == Make::New);
     #[cfg(unix)]
@@ -227,7 +245,7 @@ fn open(store: &Inner, id: TaskId, make: Make) -> io::Result<File> {
         use fs_err::os::unix::fs::OpenOptionsExt as _;
         options.mode(0o600);
     }
-    Ok(options.open(store.records(id))?.into_parts().0)
+    Ok(options.open(path)?.into_parts().0)
 }
 
 impl Recorder for Writer {

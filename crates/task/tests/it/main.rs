@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod contract;
+mod docs;
 mod endings;
 mod isolate;
 mod over_http;
 mod results;
 mod scale;
+mod subagents;
 mod transcripts;
 mod tree;
 mod watchdogs;
