@@ -1,0 +1,5 @@
+//! The room as others see it.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
+
+mod model;
