@@ -113,7 +113,6 @@ enum Flow {
 }
 
 /// The scheduler of one plan.
-#[derive(Debug)]
 pub struct Scheduler {
     graph: Graph,
     cells: Vec<Cell>,
@@ -135,6 +134,14 @@ pub struct Scheduler {
     actions: Vec<Action>,
     /// Nodes that have ended and whose dependents do not know yet.
     agenda: Vec<Index>,
+}
+
+impl std::fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut told = f.debug_struct("Scheduler");
+        told.field("plan", &self.graph.name()).field("open", &self.open);
+        told.field("running", &self.running).field("ended", &self.ended).finish_non_exhaustive()
+    }
 }
 
 impl Scheduler {

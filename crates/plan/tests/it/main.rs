@@ -2,4 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
+mod bodies;
+mod crash;
+mod drive;
+mod journal;
 mod model;
