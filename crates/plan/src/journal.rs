@@ -472,6 +472,3 @@ impl Writer {
         Ok(self.last)
     }
 }
-
-#[cfg(test)]
-mod tests;

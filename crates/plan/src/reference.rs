@@ -194,6 +194,20 @@ impl Template {
         Self { parts: vec![Part::Text(text.into())] }
     }
 
+    /// The same with more text.
+    #[must_use]
+    pub fn and_text(mut self, text: impl Into<String>) -> Self {
+        self.parts.push(Part::Text(text.into()));
+        self
+    }
+
+    /// The same with one more reference.
+    #[must_use]
+    pub fn and_reference(mut self, reference: Reference) -> Self {
+        self.parts.push(Part::Reference(reference, 0..0));
+        self
+    }
+
     /// What it refers to, with where in the text it was parsed from.
     pub fn references(&self) -> impl Iterator<Item = (&Reference, Range<usize>)> {
         self.parts.iter().filter_map(|part| match part {

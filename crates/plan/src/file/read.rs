@@ -19,6 +19,8 @@ use super::{
 
 /// The largest file that is read.
 pub(super) const MAX_BYTES: u64 = 4 << 20;
+/// The most tasks of one file.
+const MAX_TASKS: usize = 10_000;
 /// The most findings about one file.
 const MAX_FINDINGS: usize = 100;
 
@@ -85,7 +87,11 @@ impl PlanFile {
         let Some(mut plan) = read.mend::<Plan>(&Path::top(), value, &mut findings) else {
             return (None, findings);
         };
-        for (at, task) in tasks.into_iter().enumerate() {
+        if tasks.len() > MAX_TASKS {
+            let finding = Finding::error(format!("a plan has at most {MAX_TASKS} tasks"));
+            findings.push(read.at_key(&Path::top().then("tasks"), finding));
+        }
+        for (at, task) in tasks.into_iter().take(MAX_TASKS).enumerate() {
             let path = Path::top().then("tasks").then(at);
             if let Some(task) = read.mend::<Task>(&path, task, &mut findings) {
                 plan.tasks.push(task);
@@ -181,7 +187,13 @@ impl PlanFile {
         let Some(span) = self.spots.value(path) else { return self.at_value(path, finding) };
         // Where the text is written as it is meant, which is nearly always, the part itself can be shown.
         let written = self.text.get(span.clone()).unwrap_or_default();
-        let part = match written.find(part).filter(|_| !part.is_empty()) {
+        let goes_on = |at: usize| {
+            let rest = written[at + part.len()..].chars().next();
+            part.ends_with(|c: char| c.is_alphanumeric())
+                && rest.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '['))
+        };
+        let mut found = written.match_indices(part).map(|(at, _)| at);
+        let part = match found.find(|at| !part.is_empty() && !goes_on(*at)) {
             Some(at) => span.start + at..span.start + at + part.len(),
             None => span,
         };

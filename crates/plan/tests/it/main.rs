@@ -5,5 +5,6 @@
 mod bodies;
 mod crash;
 mod drive;
+mod example;
 mod journal;
 mod model;
