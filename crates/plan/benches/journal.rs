@@ -73,7 +73,8 @@ impl Bare {
     fn write(&mut self, first: usize, rows: &[(&str, Option<&str>)]) {
         let transaction = self.0.transaction().unwrap();
         {
-            let mut insert = transaction.prepare("INSERT INTO e VALUES (?1, ?2, ?3, ?4, ?5, ?6)").unwrap();
+            let mut insert =
+                transaction.prepare("INSERT INTO e VALUES (?1, ?2, ?3, ?4, ?5, ?6)").unwrap();
             for (at, (what, body)) in rows.iter().enumerate() {
                 let seq = i64::try_from(first + at + 1).unwrap();
                 insert.execute(params![seq, seq, what, seq / 2, 1, body]).unwrap();
@@ -83,7 +84,10 @@ impl Bare {
     }
 
     fn read(&self) -> usize {
-        let mut statement = self.0.prepare("SELECT seq, at, what, node, attempt, body FROM e ORDER BY seq").unwrap();
+        let mut statement = self
+            .0
+            .prepare("SELECT seq, at, what, node, attempt, body FROM e ORDER BY seq")
+            .unwrap();
         let mut rows = statement.query([]).unwrap();
         let mut bytes = 0;
         while let Some(row) = rows.next().unwrap() {
@@ -119,7 +123,8 @@ fn main() -> ExitCode {
             sqlite.write(group * GROUP, &rows[group * GROUP..(group + 1) * GROUP]);
         }
         bare.push(start.elapsed());
-        let (journal, _) = journals.create(&graph(1), Millis(0), &Origin::default(), Options::default()).unwrap();
+        let (journal, _) =
+            journals.create(&graph(1), Millis(0), &Origin::default(), Options::default()).unwrap();
         let start = Instant::now();
         runtime.block_on(async {
             for group in 0..GROUPS {
@@ -133,10 +138,13 @@ fn main() -> ExitCode {
     let per_second = (GROUPS * GROUP) as f64 / ours.as_secs_f64();
     println!("{GROUPS} groups of {GROUP} events, each flushed, medians of {ROUNDS} rounds");
     println!("bare inserts  {bare:>9.2?}");
-    println!("journal       {ours:>9.2?}  {rate:.2} of the bare rate (at least 0.5), {per_second:.0} events/s here");
+    println!(
+        "journal       {ours:>9.2?}  {rate:.2} of the bare rate (at least 0.5), {per_second:.0} events/s here"
+    );
 
     let graph = graph(REPLAYED / 2);
-    let (journal, _) = journals.create(&graph, Millis(0), &Origin::default(), Options::default()).unwrap();
+    let (journal, _) =
+        journals.create(&graph, Millis(0), &Origin::default(), Options::default()).unwrap();
     let mut sqlite = Bare::new(&scratch, "read.db");
     let all = events(REPLAYED);
     runtime.block_on(async {
@@ -169,7 +177,10 @@ fn main() -> ExitCode {
     let ratio = events.as_secs_f64() / read.as_secs_f64();
     println!("{REPLAYED} events, medians of {ROUNDS} rounds");
     println!("read the rows {read:>9.2?}");
-    println!("replay them   {events:>9.2?}  {ratio:.2} of reading (at most 3); with the graph of {} nodes {replay:.2?}", REPLAYED / 2);
+    println!(
+        "replay them   {events:>9.2?}  {ratio:.2} of reading (at most 3); with the graph of {} nodes {replay:.2?}",
+        REPLAYED / 2
+    );
     if rate < 0.5 || ratio > 3.0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 

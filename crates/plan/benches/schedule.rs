@@ -3,7 +3,12 @@
 //! `cargo bench -p agents-plan --bench schedule` prints the ratios and ends with 1 if scheduling costs more than 10 times what sorting does, or
 //! grows faster than n log n. Only ratios: how fast this machine is does not matter.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss, reason = "a measurement")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "a measurement"
+)]
 
 use std::{
     hint::black_box,
@@ -59,9 +64,10 @@ fn graph(shape: &str, size: usize) -> Graph {
 /// Everything from the first start to the end, as a driver would: what starts ends, in the same order.
 fn schedule(scheduler: &mut Scheduler, outcome: &Arc<Outcome>) -> usize {
     let mut running: std::collections::VecDeque<Attempt> = std::collections::VecDeque::new();
-    let mut started = 0;
+    let (mut started, mut decided) = (0, Vec::new());
     while scheduler.ending().is_none() {
-        black_box(scheduler.advance(Millis(1)));
+        decided.clear();
+        scheduler.advance(Millis(1), black_box(&mut decided));
         for action in scheduler.actions() {
             if let Action::Start { attempt, .. } = action {
                 running.push_back(attempt);
@@ -79,7 +85,9 @@ fn schedule(scheduler: &mut Scheduler, outcome: &Arc<Outcome>) -> usize {
 fn main() -> ExitCode {
     let outcome = Arc::new(Outcome::completed(Value::Null));
     let mut good = true;
-    println!("medians of {ROUNDS} rounds; the ratio is scheduling (starts and ends) to sorting the same graph");
+    println!(
+        "medians of {ROUNDS} rounds; the ratio is scheduling (starts and ends) to sorting the same graph"
+    );
     for shape in ["chain", "fan", "random"] {
         let mut per_node = Vec::new();
         for size in SIZES {
@@ -99,14 +107,20 @@ fn main() -> ExitCode {
             let ratio = run.as_secs_f64() / sort.as_secs_f64();
             let each = run.as_secs_f64() / size as f64;
             per_node.push(each / (size as f64).log2());
-            println!("{shape:>7} {size:>7}  sort {sort:>9.2?}  schedule {run:>9.2?}  ratio {ratio:>5.2}  per node {:.0} ns", each * 1e9);
+            println!(
+                "{shape:>7} {size:>7}  sort {sort:>9.2?}  schedule {run:>9.2?}  ratio {ratio:>5.2}  per node {:.0} ns",
+                each * 1e9
+            );
             if ratio > LIMIT {
                 println!("        more than {LIMIT} times the sort");
                 good = false;
             }
         }
         let growth = per_node[2] / per_node[0];
-        println!("{shape:>7} cost per node and log n, {} nodes to {}: {growth:.2}", SIZES[2], SIZES[0]);
+        println!(
+            "{shape:>7} cost per node and log n, {} nodes to {}: {growth:.2}",
+            SIZES[2], SIZES[0]
+        );
         good &= growth < GROWTH;
     }
     if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -196,8 +196,8 @@ impl<E: Executor> Driver<E> {
         loop {
             // Whatever came in time counts, however long it took us to look.
             self.drain(&mut batch);
-            batch.extend(self.scheduler.advance(self.clock.now()));
-            let actions = self.scheduler.actions();
+            self.scheduler.advance(self.clock.now(), &mut batch);
+            let actions: Vec<Action> = self.scheduler.actions().collect();
             self.write(&mut batch).await?;
             for action in actions {
                 self.act(action);
@@ -390,7 +390,7 @@ impl<E: Executor> Driver<E> {
             Ok(()) => {
                 // Whoever said it hears that it is done when it is durable.
                 batch.push(event);
-                let actions = self.scheduler.actions();
+                let actions: Vec<Action> = self.scheduler.actions().collect();
                 self.write(batch).await?;
                 for action in actions {
                     self.act(action);

@@ -69,7 +69,6 @@ struct Cell {
     state: State,
     passage: Passage,
     stop: Stop,
-    unmet: u32,
     /// The number of the last attempt.
     attempt: u32,
     failures: u32,
@@ -91,7 +90,6 @@ impl Default for Cell {
             state: State::Waiting,
             passage: Passage::Closed,
             stop: Stop::Cancelled,
-            unmet: 0,
             attempt: 0,
             failures: 0,
             busy: 0,
@@ -105,6 +103,20 @@ impl Default for Cell {
     }
 }
 
+/// Nobody waits any more.
+const OVER: u32 = u32::MAX;
+
+/// What of a node matters at every step.
+#[derive(Debug, Clone, Copy)]
+struct Traits {
+    /// Its place among those that are ready.
+    key: u64,
+    /// Whether it is ready as soon as its needs are met: no join, no condition.
+    plain: bool,
+    timed: bool,
+    claims: bool,
+}
+
 /// Whether anything may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flow {
@@ -116,6 +128,10 @@ enum Flow {
 pub struct Scheduler {
     graph: Graph,
     cells: Vec<Cell>,
+    /// How many needs of a node are open; [`OVER`] once it does not wait for them any more.
+    unmet: Vec<u32>,
+    /// What is asked for again and again, in little room.
+    traits: Vec<Traits>,
     claims: Claims,
     /// By priority, then by position.
     ready: BinaryHeap<u64>,
@@ -152,6 +168,8 @@ impl Scheduler {
             claims: Claims::new(&graph),
             graph,
             cells: Vec::new(),
+            unmet: Vec::new(),
+            traits: Vec::new(),
             ready: BinaryHeap::new(),
             clock: BinaryHeap::new(),
             running: 0,
@@ -180,6 +198,11 @@ impl Scheduler {
         if let What::Injected { injection } = &event.what {
             self.inject(injection)?;
         }
+        self.apply(event);
+        Ok(())
+    }
+
+    fn apply(&mut self, event: &Event) {
         // A clock that goes back does not make anything younger.
         self.now = self.now.max(event.at);
         match &event.what {
@@ -211,38 +234,35 @@ impl Scheduler {
         }
         self.settle();
         self.conclude();
-        Ok(())
     }
 
-    /// Decides what is due at a time: deadlines that have passed, and what starts. The events are applied already.
-    pub fn advance(&mut self, now: Millis) -> Vec<Event> {
+    /// Decides what is due at a time: deadlines that have passed, and what starts. The events are applied already, and added to those
+    /// that are to be made durable.
+    pub fn advance(&mut self, now: Millis, decided: &mut Vec<Event>) {
         self.now = self.now.max(now);
-        let mut decided = Vec::new();
         while let Some(Reverse((when, index, number))) = self.clock.peek().copied()
             && when <= self.now
         {
             self.clock.pop();
             if let Some(what) = self.overdue(index, number) {
-                self.decide(what, &mut decided);
+                self.decide(what, decided);
             }
         }
         while let Some(what) = self.pick() {
-            self.decide(what, &mut decided);
+            self.decide(what, decided);
         }
-        decided
     }
 
+    /// What it decides itself fits its own state.
     fn decide(&mut self, what: What, decided: &mut Vec<Event>) {
         let event = what.at(self.now);
-        // What it decides itself fits its own state.
-        if self.accept(&event).is_ok() {
-            decided.push(event);
-        }
+        self.apply(&event);
+        decided.push(event);
     }
 
     /// What is to be done outside, once the events that led to it are durable.
-    pub fn actions(&mut self) -> Vec<Action> {
-        std::mem::take(&mut self.actions)
+    pub fn actions(&mut self) -> std::vec::Drain<'_, Action> {
+        self.actions.drain(..)
     }
 
     /// A sign of life of an attempt. It is no event: nothing is lost if it is forgotten.
@@ -329,7 +349,9 @@ impl Scheduler {
                 continue;
             }
             let attempt = Attempt { node: index, number: cell.attempt + 1 };
-            if let Some(queue) = self.claims.blocked(index) {
+            if self.traits[index.at()].claims
+                && let Some(queue) = self.claims.blocked(index)
+            {
                 self.claims.park(queue, key);
                 if queue != woken {
                     self.wake(woken);
@@ -367,11 +389,14 @@ impl Scheduler {
         cell.attempt = attempt.number;
         (cell.since, cell.heard) = (now, now);
         self.running += 1;
-        self.claims.take(attempt.node);
+        let Traits { claims, timed, .. } = self.traits[attempt.node.at()];
+        if claims {
+            self.claims.take(attempt.node);
+        }
         if !allowance.is_unlimited() {
             self.held.insert(attempt.node, allowance);
         }
-        if let Some((when, _)) = self.deadline(attempt.node) {
+        if timed && let Some((when, _)) = self.deadline(attempt.node) {
             self.clock.push(Reverse((when, attempt.node, attempt.number)));
         }
         self.actions.push(Action::Start { attempt, allowance });
@@ -438,9 +463,13 @@ impl Scheduler {
 
     fn release(&mut self, index: Index) {
         self.running -= 1;
-        self.held.remove(&index);
-        for queue in self.claims.give_back(index) {
-            self.wake(queue);
+        if !self.held.is_empty() {
+            self.held.remove(&index);
+        }
+        if self.traits[index.at()].claims {
+            for queue in self.claims.give_back(index) {
+                self.wake(queue);
+            }
         }
     }
 
@@ -567,7 +596,7 @@ impl Scheduler {
 
     fn make_ready(&mut self, index: Index) {
         self.cells[index.at()].state = State::Ready;
-        self.ready.push(claims::key_of(self.graph.nodes()[index.at()].priority, index));
+        self.ready.push(self.traits[index.at()].key);
     }
 
     fn finish(&mut self, index: Index, state: State, outcome: Option<Arc<Outcome>>) {
@@ -579,6 +608,7 @@ impl Scheduler {
         if matches!(state, State::Failed | State::Cancelled) && cell.race.is_none() {
             self.flaws += 1;
         }
+        self.unmet[index.at()] = OVER;
         self.open -= 1;
         self.agenda.push(index);
     }
@@ -586,15 +616,19 @@ impl Scheduler {
     /// Tells the dependents of what has ended, until nothing new ends by that.
     fn settle(&mut self) {
         while let Some(index) = self.agenda.pop() {
-            self.decide_race(index);
+            if self.cells[index.at()].race.is_some() {
+                self.decide_race(index);
+            }
+            let opens = self.opens(index, Until::Completed);
             for at in 0..self.graph.dependents(index).len() {
                 let (to, until) = self.graph.dependents(index)[at];
-                if self.cells[to.at()].state != State::Waiting {
+                let unmet = &mut self.unmet[to.at()];
+                if *unmet == OVER {
                     continue;
                 }
-                if self.opens(index, until) {
-                    self.cells[to.at()].unmet -= 1;
-                    if self.cells[to.at()].unmet == 0 {
+                if opens || until == Until::Ended {
+                    *unmet -= 1;
+                    if *unmet == 0 {
                         self.unblock(to);
                     }
                 } else {
@@ -612,6 +646,9 @@ impl Scheduler {
 
     /// Everything that a node needs is there.
     fn unblock(&mut self, index: Index) {
+        if self.traits[index.at()].plain {
+            return self.make_ready(index);
+        }
         let node = &self.graph.nodes()[index.at()];
         let holds = match &node.when {
             Some(condition) => condition.holds(&Results(self)),
@@ -642,6 +679,14 @@ impl Scheduler {
     fn grow(&mut self) {
         let first = self.cells.len();
         self.cells.resize_with(self.graph.nodes().len(), Cell::default);
+        self.unmet.resize(self.cells.len(), 0);
+        let new = self.graph.indices().zip(self.graph.nodes()).skip(first);
+        self.traits.extend(new.map(|(index, node)| Traits {
+            key: claims::key_of(node.priority, index),
+            plain: node.when.is_none() && matches!(node.work, Work::Agent(_)),
+            timed: node.deadlines != Default::default(),
+            claims: Claims::wants(node, &self.graph),
+        }));
         self.open += self.cells.len() - first;
         self.claims.grow(&self.graph);
         for at in first..self.cells.len() {
@@ -669,7 +714,7 @@ impl Scheduler {
                 }
                 unmet += u32::from(!over);
             }
-            self.cells[index.at()].unmet = unmet;
+            self.unmet[index.at()] = unmet;
         }
         for index in doomed {
             if self.cells[index.at()].state == State::Waiting {
@@ -677,8 +722,7 @@ impl Scheduler {
             }
         }
         for index in nodes {
-            let cell = &self.cells[index.at()];
-            if cell.state == State::Waiting && cell.unmet == 0 {
+            if self.cells[index.at()].state == State::Waiting && self.unmet[index.at()] == 0 {
                 self.unblock(*index);
             }
         }
@@ -699,7 +743,7 @@ impl Scheduler {
             let cell = &mut self.cells[index.at()];
             // The new nodes have not ended: whoever needs them waits.
             cell.state = State::Waiting;
-            cell.unmet += 1;
+            self.unmet[index.at()] += 1;
         }
         Ok(())
     }

@@ -46,7 +46,7 @@ fn as_mermaid() {
 #[test]
 fn with_states() {
     let mut run = Scheduler::new(graph());
-    run.advance(Millis(1));
+    run.advance(Millis(1), &mut Vec::new());
     assert_snapshot!(text(&run), @"
     demo
     ├─ a<    task, running

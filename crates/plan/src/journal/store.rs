@@ -274,7 +274,7 @@ impl Store {
             accepted.map_err(|source| JournalError::Replay { path: self.path.clone(), seq, source })
         })?;
         // They were done when the events were new.
-        scheduler.actions();
+        drop(scheduler.actions());
         Ok(scheduler)
     }
 

@@ -95,6 +95,17 @@ impl Claims {
         self.waiting.resize_with(self.leases.len(), Default::default);
     }
 
+    /// Whether a node needs anything.
+    pub(super) fn wants(node: &Node, graph: &Graph) -> bool {
+        let limits = graph.concurrency();
+        let agent = matches!(&node.work, Work::Agent(it) if limits.agents.contains_key(&it.agent));
+        let provider =
+            node.uses.provider.as_ref().is_some_and(|it| limits.providers.contains_key(it));
+        let uses = &node.uses;
+        let paths = !uses.reads.is_empty() || !uses.writes.is_empty();
+        agent || provider || paths || !uses.resources.is_empty()
+    }
+
     fn wanted(&mut self, node: &Node, graph: &Graph) -> Wanted {
         let limits = graph.concurrency();
         let mut slots = Vec::new();

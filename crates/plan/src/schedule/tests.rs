@@ -45,9 +45,9 @@ impl Drive {
 
     /// What starts now.
     fn started(&mut self) -> Vec<String> {
-        self.it.advance(self.now);
+        self.it.advance(self.now, &mut Vec::new());
         let mut started = Vec::new();
-        for action in self.it.actions() {
+        for action in self.it.actions().collect::<Vec<_>>() {
             match action {
                 Action::Start { attempt, .. } => started.push(self.name(attempt.node)),
                 Action::Stop { attempt } => self.stopped.push(self.name(attempt.node)),
@@ -436,11 +436,10 @@ fn the_budget_is_shared_and_ends_the_plan() {
     let limits = Concurrency { total: 2, ..Concurrency::default() };
     let mut plan =
         drive_within(vec![node("a", &[]), node("b", &[]), node("c", &[])], limits, budget);
-    plan.it.advance(plan.now);
+    plan.it.advance(plan.now, &mut Vec::new());
     let given: Vec<Option<u64>> = plan
         .it
         .actions()
-        .iter()
         .filter_map(|it| {
             if let Action::Start { allowance, .. } = it { Some(allowance.tokens) } else { None }
         })

@@ -46,7 +46,7 @@ fn the_upgrade_of_a_dependency_is_a_sound_plan() {
     ├─ member     for-each
     │  ├─ macros  task, after survey
     │  ├─ lib     task, after survey, member/macros
-    │  └─ app     task, after survey, member/lib, member/macros
+    │  └─ app     task, after survey, member/macros, member/lib
     └─ report     explore, after member
     ");
 }

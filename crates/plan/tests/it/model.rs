@@ -144,7 +144,8 @@ impl Simulation {
 
     /// Lets the scheduler decide, and checks all that it does.
     fn advance(&mut self) {
-        let decided = self.it.advance(self.now);
+        let mut decided = Vec::new();
+        self.it.advance(self.now, &mut decided);
         for event in &decided {
             match &event.what {
                 What::TimedOut { attempt, .. } => self.known[attempt.node.at()].timed_out = true,
@@ -363,7 +364,7 @@ impl Simulation {
         for event in &self.log {
             again.accept(event).unwrap();
         }
-        again.actions();
+        drop(again.actions());
         for index in self.it.graph().indices() {
             assert_eq!(
                 again.state(index),
