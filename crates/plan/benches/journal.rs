@@ -19,7 +19,7 @@ use std::{
 };
 
 use agents_plan::{
-    event::{Allowance, Attempt, Event, Index, Millis, Outcome, What},
+    event::{Attempt, Event, Index, Millis, Outcome, What},
     graph::{Budget, Concurrency, Graph, Node},
     journal::{Journals, Options, Origin},
     reference::Template,
@@ -49,7 +49,7 @@ fn events(count: usize) -> Vec<Event> {
     (0..count / 2)
         .flat_map(|at| {
             let attempt = Attempt { node: Index(u32::try_from(at).unwrap()), number: 1 };
-            let started = What::Started { attempt, allowance: Allowance::default() };
+            let started = What::Started { attempt, allowance: None };
             let ended = What::Ended { attempt, outcome: Arc::clone(&outcome) };
             [started.at(Millis(at as u64)), ended.at(Millis(at as u64))]
         })

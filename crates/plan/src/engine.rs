@@ -229,7 +229,7 @@ impl<E: Executor> Driver<E> {
                 _ => None,
             })
             .collect();
-        let told = self.watcher.is_some().then(|| events.clone()).unwrap_or_default();
+        let told = if self.watcher.is_some() { events.clone() } else { Vec::new() };
         if let Err(error) = self.journal.append(events).await {
             // Nobody may go on with what is not written down.
             self.running.shutdown().await;
@@ -247,7 +247,9 @@ impl<E: Executor> Driver<E> {
 
     fn act(&mut self, action: Action) {
         match action {
-            Action::Start { attempt, allowance } => self.start(attempt, allowance),
+            Action::Start { attempt, allowance } => {
+                self.start(attempt, allowance.map(|it| *it).unwrap_or_default());
+            }
             Action::Stop { attempt } => {
                 if let Some(control) = self.controls.get(&attempt) {
                     control.token.cancel();

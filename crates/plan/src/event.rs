@@ -73,9 +73,9 @@ pub enum What {
     Started {
         /// Which attempt.
         attempt: Attempt,
-        /// How much it may use of the budget.
-        #[serde(default, skip_serializing_if = "Allowance::is_unlimited")]
-        allowance: Allowance,
+        /// How much it may use of the budget, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        allowance: Option<Box<Allowance>>,
     },
     /// An executor is done with an attempt.
     Ended {
@@ -230,14 +230,6 @@ pub struct Allowance {
     pub turns: Option<u64>,
 }
 
-impl Allowance {
-    /// Whether it limits nothing.
-    #[must_use]
-    pub fn is_unlimited(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// What was used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -294,7 +286,6 @@ pub struct Outcome {
     pub spent: Spent,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
 fn is_nothing(spent: &Spent) -> bool {
     *spent == Spent::default()
 }
@@ -434,8 +425,8 @@ pub enum Action {
     Start {
         /// Which.
         attempt: Attempt,
-        /// How much it may use of the budget.
-        allowance: Allowance,
+        /// How much it may use of the budget, if there is one.
+        allowance: Option<Box<Allowance>>,
     },
     /// Stop an attempt, and say when it has stopped.
     Stop {

@@ -76,7 +76,7 @@ fn given(
         let path = Path::top().then("params").then(name);
         match values.get(name).or(param.default.as_ref()) {
             Some(value) if param.kind.takes(value) => {
-                _ = params.insert(name.clone(), value.clone())
+                params.insert(name.clone(), value.clone());
             }
             Some(value) => {
                 let message = format!("`{name}` must be {}, not {value}", param.kind.told());

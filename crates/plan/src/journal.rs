@@ -43,7 +43,7 @@ use crate::{
 };
 
 pub use memo::{Fingerprint, Memo};
-pub use retain::{Checked, Retention, Summary};
+pub use retain::{Checked, Listed, Retention, Summary};
 use store::{Access, Store};
 pub use store::{Moment, Origin};
 

@@ -206,7 +206,7 @@ impl Scheduler {
         // A clock that goes back does not make anything younger.
         self.now = self.now.max(event.at);
         match &event.what {
-            What::Started { attempt, allowance } => self.start(*attempt, *allowance),
+            What::Started { attempt, allowance } => self.start(*attempt, allowance.clone()),
             What::Ended { attempt, outcome } => self.end(attempt.node, Arc::clone(outcome)),
             What::Recalled { node, outcome } => {
                 self.finish(*node, State::Completed, Some(Arc::clone(outcome)));
@@ -382,7 +382,7 @@ impl Scheduler {
         }
     }
 
-    fn start(&mut self, attempt: Attempt, allowance: Allowance) {
+    fn start(&mut self, attempt: Attempt, allowance: Option<Box<Allowance>>) {
         let now = self.now;
         let cell = &mut self.cells[attempt.node.at()];
         cell.state = State::Running;
@@ -393,8 +393,8 @@ impl Scheduler {
         if claims {
             self.claims.take(attempt.node);
         }
-        if !allowance.is_unlimited() {
-            self.held.insert(attempt.node, allowance);
+        if let Some(allowance) = &allowance {
+            self.held.insert(attempt.node, **allowance);
         }
         if timed && let Some((when, _)) = self.deadline(attempt.node) {
             self.clock.push(Reverse((when, attempt.node, attempt.number)));
@@ -698,6 +698,7 @@ impl Scheduler {
             }
         }
         let new: Vec<Index> = self.graph.indices().skip(first).collect();
+        self.ready.reserve(new.len());
         self.enlist(&new);
     }
 

@@ -87,7 +87,7 @@ impl Check<'_> {
     ) {
         let plan = &self.file().plan;
         let mut wrong = |finding: Finding| {
-            self.findings.push(self.bundle.files[self.at].at_part(path, written, finding))
+            self.findings.push(self.bundle.files[self.at].at_part(path, written, finding));
         };
         match &reference.root {
             Root::Item if task.is_none_or(|it| it.for_each.is_none()) => {

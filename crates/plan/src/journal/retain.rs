@@ -25,6 +25,9 @@ pub struct Summary {
     pub ending: Option<PlanEnding>,
 }
 
+/// A run, or which one cannot be read and why.
+pub type Listed = Result<Summary, (RunId, JournalError)>;
+
 /// Whether a journal is sound.
 #[derive(Debug)]
 pub struct Checked {
@@ -54,7 +57,7 @@ impl Journals {
     ///
     /// # Errors
     /// The directory cannot be read.
-    pub fn list(&self) -> Result<Vec<Result<Summary, (RunId, JournalError)>>, JournalError> {
+    pub fn list(&self) -> Result<Vec<Listed>, JournalError> {
         let mut runs = Vec::new();
         for id in self.ids()? {
             match self.summary(&id) {

@@ -308,7 +308,7 @@ fn attempt_of(what: &What) -> Option<Attempt> {
 /// What does not fit into the columns.
 fn body_of(event: &Event) -> Result<Option<String>, serde_json::Error> {
     match &event.what {
-        What::Started { allowance, .. } if !allowance.is_unlimited() => {
+        What::Started { allowance: Some(allowance), .. } => {
             serde_json::to_string(allowance).map(Some)
         }
         What::Ended { outcome, .. } | What::Recalled { outcome, .. } => {
@@ -336,7 +336,7 @@ fn event_of(row: &Row<'_>) -> Result<Event, String> {
     let body = || text(5)?.ok_or_else(|| "it has no body".to_owned());
     let what = match text(2)?.unwrap_or_default() {
         "started" => {
-            let allowance = text(5)?.map(parsed).transpose()?.unwrap_or_default();
+            let allowance = text(5)?.map(parsed).transpose()?;
             What::Started { attempt: attempt()?, allowance }
         }
         "ended" => What::Ended { attempt: attempt()?, outcome: Arc::new(parsed(body()?)?) },

@@ -9,7 +9,7 @@ use agents_model::cost::MicroDollars;
 
 /// Whether a node can be paid for.
 pub(super) enum Afford {
-    Yes(Allowance),
+    Yes(Option<Box<Allowance>>),
     /// When something that runs has not used what it holds.
     Later,
     Never,
@@ -21,7 +21,7 @@ impl Scheduler {
     pub(super) fn afford(&self, index: Index) -> Afford {
         let budget = self.graph.budget();
         if budget.turns.is_none() && budget.tokens.is_none() && budget.cost.is_none() {
-            return Afford::Yes(Allowance::default());
+            return Afford::Yes(None);
         }
         let held = self.held.values().fold([0_u64; 3], |sum, held| {
             let more = [held.turns, held.tokens, held.cost.map(|it| it.0)];
@@ -45,6 +45,6 @@ impl Scheduler {
             given[at] = Some(wanted[at].unwrap_or(share).min(left));
         }
         let [turns, tokens, cost] = given;
-        Afford::Yes(Allowance { turns, tokens, cost: cost.map(MicroDollars) })
+        Afford::Yes(Some(Box::new(Allowance { turns, tokens, cost: cost.map(MicroDollars) })))
     }
 }

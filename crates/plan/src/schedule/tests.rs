@@ -441,7 +441,11 @@ fn the_budget_is_shared_and_ends_the_plan() {
         .it
         .actions()
         .filter_map(|it| {
-            if let Action::Start { allowance, .. } = it { Some(allowance.tokens) } else { None }
+            if let Action::Start { allowance, .. } = it {
+                Some(allowance.unwrap().tokens)
+            } else {
+                None
+            }
         })
         .collect();
     assert_eq!(given, [Some(50), Some(50)]);

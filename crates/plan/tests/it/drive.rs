@@ -263,8 +263,7 @@ async fn a_fork_keeps_what_is_paid_up_to_where_it_starts_again() {
         let run = journals.fork(&id, &graph(nodes), again, Millis(5), Options::default()).unwrap();
         let (ending, _) = Driver::new(run, Arc::clone(&script)).run().await.unwrap();
         assert_eq!(ending, PlanEnding::Completed);
-        let prompts = script.prompts.lock().unwrap().clone();
-        prompts
+        std::mem::take(&mut *script.prompts.lock().unwrap())
     };
     assert_eq!(forked(nodes(), &[NodeId::new("b")]).await, ["do b", "do c"]);
     let mut changed = nodes();

@@ -22,7 +22,7 @@ fn graph() -> Graph {
 fn first(at: Millis) -> Vec<Event> {
     let attempt = Attempt { node: Index(0), number: 1 };
     let outcome = Arc::new(Outcome::completed(json!({"é": [1, 2.5, null]})));
-    let started = What::Started { attempt, allowance: Allowance::default() };
+    let started = What::Started { attempt, allowance: None };
     vec![started.at(at), What::Ended { attempt, outcome }.at(at)]
 }
 
@@ -30,7 +30,7 @@ fn first(at: Millis) -> Vec<Event> {
 fn whole(at: Millis) -> Vec<Event> {
     let attempt = Attempt { node: Index(1), number: 1 };
     let outcome = Arc::new(Outcome::completed(json!(1)));
-    let started = What::Started { attempt, allowance: Allowance::default() };
+    let started = What::Started { attempt, allowance: None };
     [first(at), vec![started.at(at), What::Ended { attempt, outcome }.at(at)]].concat()
 }
 
@@ -51,7 +51,10 @@ async fn every_kind_of_event_survives_being_written() {
         Arc::new(Outcome { spent, text: "x".to_owned(), ..Outcome::ended(Ending::Failed, "why") });
     let injection = Arc::new(Injection { nodes: graph().nodes().to_vec(), needed_by: Vec::new() });
     let events: Vec<Event> = [
-        What::Started { attempt, allowance: Allowance { tokens: Some(5), ..Allowance::default() } },
+        What::Started {
+            attempt,
+            allowance: Some(Box::new(Allowance { tokens: Some(5), ..Allowance::default() })),
+        },
         What::Ended { attempt, outcome: Arc::clone(&outcome) },
         What::Recalled { node: Index(1), outcome },
         What::TimedOut { attempt, deadline: Deadline::Idle },
