@@ -251,7 +251,8 @@ impl SubAgentManager {
         let runner = Runner::new(Arc::new(session), common);
         // The definition says what it may do; the user may do all that the configuration allows.
         request.mode = own.permission_mode;
-        let user = runner.user(PermissionMode::BypassPermissions);
+        let most = PermissionMode::BypassPermissions;
+        let user = runner.user(most, most);
         let running = runner.start(&Batch::from(request), &user).map_err(SubAgentError::Refused)?;
         let Some(running) = running.into_iter().next() else {
             return Err(SubAgentError::Spawn("nothing was started".to_owned()));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use agents_agent::AgentDefinition;
 use agents_model::select::{Available, Credentials, ModelRef};
 use agents_tool::Area;
+use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -14,7 +15,7 @@ use super::{
 use crate::{
     event::{Event, Sink, What},
     outcome::{Ending, Failure, Outcome},
-    runner::{Equipment, Opened, Surroundings, Unavailable},
+    runner::{Equipment, Opened, Surroundings, Unavailable, Wearer},
 };
 
 /// What is left of a sub-agent: `None` of one whose runtime went away.
@@ -143,7 +144,7 @@ impl Surroundings for Session {
         self.tools.area()
     }
 
-    fn equip(&self, definition: &AgentDefinition, area: &Area) -> Result<Equipment, Unavailable> {
-        self.tools.equip(definition, area)
+    fn equip<'a>(&'a self, wearer: Wearer<'a>) -> BoxFuture<'a, Result<Equipment, Unavailable>> {
+        Box::pin(std::future::ready(self.tools.equip(wearer.definition, wearer.area)))
     }
 }
