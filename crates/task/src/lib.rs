@@ -89,4 +89,5 @@ pub use recorder::{Recorder, Unrecorded};
 pub use refusal::{Refusal, Refused};
 pub use request::{Batch, TaskRequest};
 pub use runner::{Runner, Running, Surroundings};
+pub use subagents::SubAgentManager;
 pub use turns::{Ground, Patience, run};
