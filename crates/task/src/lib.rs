@@ -96,4 +96,5 @@ pub use refusal::{Refusal, Refused};
 pub use request::{Batch, TaskRequest};
 pub use runner::{Runner, Running, Surroundings};
 pub use settings::TaskSettings;
+pub use subagents::SubAgentManager;
 pub use turns::{Ground, Patience, run};

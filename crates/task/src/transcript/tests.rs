@@ -494,6 +494,7 @@ fn what_a_run_that_was_cut_off_took_is_what_was_written() {
     let usage = Usage { input: 10, output: 5, ..Usage::default() };
     writer.spent(1, &usage, Some(MicroDollars(3)));
     writer.spent(2, &usage, Some(MicroDollars(4)));
+    writer.message(&Message::assistant("so far"));
     let (turns, spent, cost) = store.load(id).unwrap().spent();
     assert_eq!((turns, spent.input, cost), (2, 20, Some(MicroDollars(7))));
 }

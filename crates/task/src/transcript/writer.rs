@@ -53,7 +53,10 @@ pub struct Writer {
     /// Whether half of a line may be at the end of the file.
     torn: bool,
     phase: Phase,
-    line: Vec<u8>,
+    /// What is not written yet.
+    lines: Vec<u8>,
+    /// The link and the number of records when something was written last.
+    written: (Option<Link>, u64),
     path: Utf8PathBuf,
     /// The last moment, as it is written: a second has many records.
     now: (Stamp, String),
@@ -63,6 +66,15 @@ pub struct Writer {
 enum Phase {
     Open,
     Over,
+}
+
+/// When a record is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// At once.
+    Now,
+    /// With the next one, which comes soon: two in one go cost half.
+    Soon,
 }
 
 /// The file.
@@ -113,7 +125,8 @@ impl Writer {
             link,
             torn: false,
             phase: Phase::Open,
-            line: Vec::new(),
+            lines: Vec::new(),
+            written: (link, 0),
             now,
         };
         if let Err(error) = writer.create() {
@@ -148,7 +161,7 @@ impl Writer {
     }
 
     /// One more record.
-    fn append(&mut self, kind: &str, record: &impl Serialize) {
+    fn append(&mut self, kind: &str, record: &impl Serialize, when: When) {
         if matches!(self.file, Held::Nowhere) {
             return;
         }
@@ -156,35 +169,55 @@ impl Writer {
         if now != self.now.0 {
             self.now = (now, now.to_string());
         }
-        let mut line = std::mem::take(&mut self.line);
-        line.clear();
-        let written = self.encode(&mut line, kind, record).and_then(|link| {
-            self.write(&line)?;
-            Ok(link)
-        });
-        match written {
+        let mut lines = std::mem::take(&mut self.lines);
+        let start = lines.len();
+        match self.encode(&mut lines, kind, record) {
             Ok(link) => {
                 self.link = link;
                 self.meta.records += 1;
             }
-            Err(error) => self.fail(&error.to_string()),
+            Err(error) => {
+                lines.truncate(start);
+                self.fail(&error.to_string());
+            }
         }
-        self.line = line;
+        self.lines = lines;
+        if when == When::Now {
+            self.flush();
+        }
     }
 
     fn encode(
         &self,
-        line: &mut Vec<u8>,
+        lines: &mut Vec<u8>,
         kind: &str,
         record: &impl Serialize,
     ) -> io::Result<Option<Link>> {
+        let start = lines.len();
         let (seq, timestamp) = (self.meta.records, &self.now.1);
-        write!(line, r#"{{"seq":{seq},"timestamp":"{timestamp}","{kind}":"#)?;
-        serde_json::to_writer(&mut *line, record)?;
-        line.push(b'}');
-        let link = self.link.zip(self.store.key()).map(|(link, key)| key.link(link, line));
-        line.push(b'\n');
+        write!(lines, r#"{{"seq":{seq},"timestamp":"{timestamp}","{kind}":"#)?;
+        serde_json::to_writer(&mut *lines, record)?;
+        lines.push(b'}');
+        let link = self.link.zip(self.store.key()).map(|(link, key)| key.link(link, lines, start));
+        lines.push(b'\n');
         Ok(link)
+    }
+
+    /// Hands everything that waits to the system. What cannot be written was never there.
+    fn flush(&mut self) {
+        if self.lines.is_empty() {
+            return;
+        }
+        let mut lines = std::mem::take(&mut self.lines);
+        match self.write(&lines) {
+            Ok(()) => self.written = (self.link, self.meta.records),
+            Err(error) => {
+                (self.link, self.meta.records) = self.written;
+                self.fail(&error.to_string());
+            }
+        }
+        lines.clear();
+        self.lines = lines;
     }
 
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
@@ -218,6 +251,7 @@ impl Writer {
             return;
         }
         self.phase = Phase::Over;
+        self.flush();
         self.meta.finished_at = Some(Stamp::now());
         let nowhere = matches!(self.file, Held::Nowhere);
         self.sync();
@@ -265,12 +299,12 @@ impl Recorder for Writer {
             schema_is_own: matches!(agent.schema, Some((_, SchemaFrom::Definition))),
             tools: names().collect(),
         };
-        self.append("begin", &begin);
+        self.append("begin", &begin, When::Soon);
     }
 
     fn message(&mut self, message: &Message) {
         let mask = Arc::clone(&self.mask);
-        self.append("message", &Spoken::new(message, &mask));
+        self.append("message", &Spoken::new(message, &mask), When::Now);
         // What the model is told comes after what it said: a turn is over.
         if message.role == Role::User {
             self.sync();
@@ -278,11 +312,12 @@ impl Recorder for Writer {
     }
 
     fn spent(&mut self, turn: u64, usage: &Usage, cost: Option<MicroDollars>) {
-        self.append("usage", &Spent { turn, tokens: *usage, cost });
+        // The answer that it was for follows.
+        self.append("usage", &Spent { turn, tokens: *usage, cost }, When::Soon);
     }
 
     fn compacted(&mut self, left_out: usize) {
-        self.append("compacted", &Compacted { left_out });
+        self.append("compacted", &Compacted { left_out }, When::Soon);
     }
 
     fn end(&mut self, outcome: &Outcome) {
@@ -298,7 +333,7 @@ impl Recorder for Writer {
         self.meta.cost = report.cost;
         if let Ok(outcome) = serde_json::to_value(outcome) {
             let mask = Arc::clone(&self.mask);
-            self.append("outcome", &*hide_in(&outcome, &mask));
+            self.append("outcome", &*hide_in(&outcome, &mask), When::Now);
         }
         self.close();
     }

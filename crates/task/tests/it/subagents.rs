@@ -192,8 +192,37 @@ fn who_stops_waiting_can_come_back() {
         let id = office.spawn(SAYS).unwrap();
         drop(office.manager.collect(&id));
         office.settled().await;
-        assert_eq!(office.states(), [SubAgentState::Completed]);
+        let status = office.manager.statuses().remove(0).1;
+        assert_eq!((status.state, status.turns_used), (SubAgentState::Completed, 1));
+        assert_eq!(status.last_message.as_deref(), Some("forty-two"));
+        assert!(office.manager.is_task_finished(&id));
         assert_eq!(office.manager.collect(&id).await.unwrap(), "forty-two");
+    });
+}
+
+#[test]
+fn without_transcripts_nothing_is_written_and_nothing_can_be_resumed() {
+    block_on(async {
+        let mut office = Office::new(1);
+        office.config.transcript_enabled = false;
+        let id = office.spawn(SAYS).unwrap();
+        assert_eq!(office.manager.collect(&id).await.unwrap(), "forty-two");
+        assert!(!office.scratch.path("tasks").exists());
+        assert!(matches!(office.resume(&id, SAYS), Err(SubAgentError::NotFound { .. })));
+    });
+}
+
+#[test]
+fn a_manager_that_is_gone_leaves_nothing_running() {
+    block_on(async {
+        let mut office = Office::new(1);
+        let id = office.spawn(SLOW).unwrap();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let collecting = office.manager.collect(&id);
+        let store = office.store();
+        drop(std::mem::replace(&mut office.manager, SubAgentManager::new(1)));
+        assert!(matches!(collecting.await, Err(SubAgentError::Cancelled)));
+        assert_eq!(store.meta(store.find_by_prefix(&id).unwrap()).unwrap().state, State::Cancelled);
     });
 }
 
