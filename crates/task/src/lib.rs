@@ -32,7 +32,7 @@
 //! ```
 //! use agents_agent::{AgentDefinition, AgentName, definition::PermissionMode};
 //! use agents_model::select::{Available, Credentials, ModelRef};
-//! use agents_task::{Batch, Caller, Limits, Settings, Situation, TaskRequest, preflight};
+//! use agents_task::{Batch, Caller, Limits, Settings, Situation, TaskRequest, id::Taken, preflight};
 //! use agents_tool::{Bypass, Moment, Rights, Standing};
 //!
 //! let explore = AgentDefinition::blank(AgentName::new("explore").unwrap());
@@ -44,7 +44,7 @@
 //!     left: Limits::DEFAULT,
 //!     slots: Some(4),
 //!     running: 0,
-//!     taken: &[],
+//!     taken: &Taken::default(),
 //!     now: Moment::default(),
 //! };
 //! let user = Caller::user(Standing::root(Rights::only(["read"]), PermissionMode::Default, Bypass::Forbidden));

@@ -20,7 +20,7 @@ use agents_tool::{Birth, Bypass, Rights, Standing};
 use crate::{
     done_when::DoneWhen,
     effective::{self, EffectiveAgent, PLAN_TOOLS, Planning, SchemaFrom, TASK},
-    id::{MAX_NAME, TaskPath},
+    id::{MAX_NAME, Taken},
     limits::{Limit, Limits},
     refusal::{Refusal, Refused},
     request::{Batch, DispatchSource, Form, TaskRequest},
@@ -48,11 +48,11 @@ pub fn preflight(
     shape(batch, settings).map_err(|items| Refused { items, of })?;
     let check = Check { batch, caller, settings, situation };
     let (mut agents, mut items) = (Vec::new(), Vec::new());
-    let mut taken = situation.taken.to_vec();
+    let mut taken = Taken::after(situation.taken);
     for (index, request) in batch.tasks.iter().enumerate() {
         match check.one(request, &taken) {
             Ok(agent) => {
-                taken.push(agent.path.clone());
+                taken.add(agent.path.clone());
                 agents.push(agent);
             }
             Err(refusal) => items.push((Some(index), refusal)),
@@ -133,7 +133,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn one(&self, request: &TaskRequest, taken: &[TaskPath]) -> Result<EffectiveAgent, Refusal> {
+    fn one(&self, request: &TaskRequest, taken: &Taken<'_>) -> Result<EffectiveAgent, Refusal> {
         let Self { caller, settings, situation, .. } = self;
         // Defaults.
         let (name, chosen) = match &request.agent {

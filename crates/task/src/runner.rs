@@ -32,7 +32,7 @@ use crate::{
     broker::Broker,
     effective::EffectiveAgent,
     event::Sink,
-    id::{TaskId, TaskPath},
+    id::{Taken, TaskId, TaskPath},
     limits::{Budget, Limits},
     outcome::Outcome,
     preflight::{Caller, Settings, Situation, preflight},
@@ -162,7 +162,7 @@ struct Shared {
     common: Common,
     around: Around,
     slots: Arc<Semaphore>,
-    taken: Mutex<Vec<TaskPath>>,
+    taken: Mutex<Taken<'static>>,
 }
 
 /// A task that was started.
@@ -246,7 +246,7 @@ impl Runner {
         batch: &Batch,
         caller: &Caller,
         left: Limits,
-        taken: &[TaskPath],
+        taken: &Taken<'_>,
     ) -> Result<Vec<EffectiveAgent>, Refused> {
         let Shared { surroundings, common, around, .. } = &*self.0;
         let agents = surroundings.agents();
@@ -292,7 +292,7 @@ impl Runner {
             })?,
         };
         let started = agents.into_iter().zip(budgets).map(|(agent, budget)| {
-            taken.push(agent.path.clone());
+            taken.add(agent.path.clone());
             let (id, path, cancel) = (TaskId::new(), agent.path.clone(), cancel.child_token());
             let task = life::Task {
                 runner: self.clone(),

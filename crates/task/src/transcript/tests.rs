@@ -23,7 +23,7 @@ fn opening(resumed_from: Option<TaskId>) -> Opening {
     Opening {
         id: TaskId::new(),
         agent: "worker".to_owned(),
-        path: TaskPath::root().child("worker", &[]),
+        path: TaskPath::root().child("worker", &crate::id::Taken::default()),
         parent: None,
         resumed_from,
         model: "script/any".to_owned(),
