@@ -88,7 +88,7 @@ impl Scheduler {
                     return Gathered::Failed(none_of(&cells));
                 }
                 let outputs = cells.iter().map(|(_, it)| match &it.outcome {
-                    Some(outcome) if it.state == State::Completed => outcome.output.clone(),
+                    Some(outcome) if it.state == State::Completed => Value::clone(&outcome.output),
                     _ => Value::Null,
                 });
                 Gathered::Completed(Outcome::completed(outputs.collect()))

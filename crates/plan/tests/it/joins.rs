@@ -56,7 +56,7 @@ fn run(files: &[(&str, &str)], results: &[(&str, Result<Value, &str>)]) -> Sched
 /// State and output of a node.
 fn of(it: &Scheduler, id: &str) -> (String, Value) {
     let index = it.graph().find(&NodeId::new(id)).unwrap();
-    let output = it.outcome(index).map_or(Value::Null, |it| it.output.clone());
+    let output = it.outcome(index).map_or(Value::Null, |it| Value::clone(&it.output));
     (it.state(index).word().to_owned(), output)
 }
 
