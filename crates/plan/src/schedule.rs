@@ -12,13 +12,14 @@
 //! next attempt) and `asking` (the user must say what to do about a failure).
 //!
 //! # What a failure does
-//! It is tried again if [`Retry`](crate::graph::Retry) says so; then [`OnFailure`] decides: `abort` stops everything, `skip-dependents` leaves out
+//! It is tried again if [`Retry`](crate::graph::Retry) says so; then [`OnFailure`](crate::file::OnFailure) decides: `abort` stops everything, `skip-dependents` leaves out
 //! what needs it, `continue` treats it as done, `ask` waits for an answer while everything else goes on.
 //!
 //! # Cost
 //! Every event costs the logarithm of what is waiting, times what the node itself claims. A node that cannot start is put into the queue of the one
 //! thing that is in its way, and looked at again when some of that comes back.
 
+mod admit;
 mod claims;
 mod ending;
 mod gather;
@@ -36,8 +37,8 @@ use std::{
 
 use crate::{
     event::{
-        Action, Allowance, Answer, Attempt, Deadline, Ending, Event, Index, Millis, Outcome,
-        PlanEnding, Rejected, Spent, What,
+        Action, Allowance, Attempt, Deadline, Ending, Event, Index, Millis, Outcome, PlanEnding,
+        Rejected, Spent, What,
     },
     graph::{Graph, Join, Until, Work},
 };
@@ -273,59 +274,6 @@ impl Scheduler {
         {
             cell.heard = cell.heard.max(at);
         }
-    }
-
-    fn admit(&self, what: &What) -> Result<(), Rejected> {
-        let cell = match what.node() {
-            Some(index) => match self.cells.get(index.at()) {
-                Some(cell) => Some((index, cell)),
-                None => return Err(Rejected::Unknown(index)),
-            },
-            None => None,
-        };
-        let unfit = |index: Index, cell: &Cell| Rejected::Unfit {
-            node: self.graph.nodes()[index.at()].id.clone(),
-            state: cell.state.word(),
-            event: what.word(),
-        };
-        if let What::Ended { attempt, .. }
-        | What::TimedOut { attempt, .. }
-        | What::Abandoned { attempt }
-        | What::Interrupted { attempt } = what
-            && let Some((index, cell)) = cell
-        {
-            let fits = match what {
-                What::TimedOut { .. } => cell.state == State::Running,
-                What::Abandoned { .. } => cell.state == State::Stopping,
-                _ => cell.state.is_busy(),
-            };
-            if cell.attempt != attempt.number || !fits {
-                let node = self.graph.nodes()[index.at()].id.clone();
-                return Err(Rejected::Stale { node, attempt: *attempt });
-            }
-            return Ok(());
-        }
-        match (what, self.ended) {
-            (What::Reopened, None | Some(PlanEnding::Completed)) => return Err(Rejected::NotOver),
-            (What::Reopened, _) => return Ok(()),
-            (_, Some(_)) => return Err(Rejected::Over),
-            (_, None) => {}
-        }
-        let Some((index, cell)) = cell else { return Ok(()) };
-        let fits = match what {
-            What::Started { attempt, .. } => {
-                cell.state == State::Ready && attempt.number == cell.attempt + 1
-            }
-            What::Recalled { .. } => cell.state == State::Ready,
-            What::Rested { .. } => cell.state == State::Resting,
-            What::Cancelled { .. } => !cell.state.is_over() && cell.state != State::Stopping,
-            What::Answered { answer: Answer::Retry, .. } => {
-                cell.state == State::Asking && self.join(index).is_none()
-            }
-            What::Answered { .. } => cell.state == State::Asking,
-            _ => true,
-        };
-        if fits { Ok(()) } else { Err(unfit(index, cell)) }
     }
 
     fn join(&self, index: Index) -> Option<&Join> {

@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::{
+    event::Answer,
     file::OnFailure,
     graph::{Budget, Concurrency, Injection, Need, Node, NodeId, Retry},
     reference::{Condition, Template},
