@@ -74,7 +74,8 @@ fn schedule(scheduler: &mut Scheduler, outcome: &Arc<Outcome>) -> usize {
                 started += 1;
             }
         }
-        if let Some(attempt) = running.pop_front() {
+        // A driver takes in all that has ended before it looks again.
+        while let Some(attempt) = running.pop_front() {
             let what = What::Ended { attempt, outcome: Arc::clone(outcome) };
             scheduler.accept(&what.at(Millis(1))).unwrap();
         }

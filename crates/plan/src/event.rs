@@ -3,6 +3,8 @@
 //! Whatever changes the state of a plan is an [`Event`]: what executors report, what the user says, and what the scheduler
 //! decides. So the state can be had again by applying the same events in the same order, and nothing is decided twice.
 
+mod json;
+
 use std::{fmt, sync::Arc, time::Duration};
 
 use agents_model::cost::MicroDollars;
@@ -11,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::graph::{Injection, NodeId};
+
+pub use json::Json;
 
 /// A point in time: milliseconds since 1970. Whoever has a clock says it; nothing in here looks at one.
 #[derive(
@@ -276,8 +280,8 @@ pub struct Outcome {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// What was handed in.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub output: Value,
+    #[serde(default, skip_serializing_if = "Json::is_null")]
+    pub output: Json,
     /// The last that the agent said.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
@@ -294,7 +298,7 @@ impl Outcome {
     /// It is done, with this result.
     #[must_use]
     pub fn completed(output: Value) -> Self {
-        Self { output, ..Self::ended(Ending::Completed, "") }
+        Self { output: output.into(), ..Self::ended(Ending::Completed, "") }
     }
 
     /// It ended in some other way.
@@ -303,7 +307,7 @@ impl Outcome {
         Self {
             ending,
             message: message.into(),
-            output: Value::Null,
+            output: Json::default(),
             text: String::new(),
             spent: Spent::default(),
         }
@@ -317,7 +321,7 @@ impl From<&agents_task::Outcome> for Outcome {
         Self {
             ending: Ending::from(&outcome.ending),
             message: outcome.ending.told(),
-            output: report.output.as_ref().map_or(Value::Null, |it| it.value.clone()),
+            output: report.output.as_ref().map(|it| it.value.clone().into()).unwrap_or_default(),
             text: report.text.clone(),
             spent: Spent {
                 turns: report.turns,

@@ -31,3 +31,6 @@ pub use model::{
 };
 pub use read::PlanFile;
 pub(crate) use spots::Path;
+
+#[cfg(test)]
+mod tests;

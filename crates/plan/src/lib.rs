@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`mod@file`] | a plan as TOML, YAML or JSON, with the place of everything that is wrong |
-//! | [`reference`] | `${{ tasks.a.output.field }}` and conditions: parsed once, filled in later |
+//! | [`mod@reference`] | `${{ tasks.a.output.field }}` and conditions: parsed once, filled in later |
 //! | [`mod@check`] | whether a plan makes sense, before anything runs |
 //! | [`mod@expand`] | from `for-each`, sub-plans and races to plain nodes with stable names |
 //! | [`graph`] | those nodes |

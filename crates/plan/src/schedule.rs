@@ -12,15 +12,18 @@
 //! next attempt) and `asking` (the user must say what to do about a failure).
 //!
 //! # What a failure does
-//! It is tried again if [`Retry`](crate::graph::Retry) says so; then [`OnFailure`] decides: `abort` stops everything, `skip-dependents` leaves out
+//! It is tried again if [`Retry`](crate::graph::Retry) says so; then [`OnFailure`](crate::file::OnFailure) decides: `abort` stops everything, `skip-dependents` leaves out
 //! what needs it, `continue` treats it as done, `ask` waits for an answer while everything else goes on.
 //!
 //! # Cost
 //! Every event costs the logarithm of what is waiting, times what the node itself claims. A node that cannot start is put into the queue of the one
 //! thing that is in its way, and looked at again when some of that comes back.
 
+mod admit;
 mod claims;
+mod ending;
 mod gather;
+mod growth;
 mod leases;
 mod money;
 mod view;
@@ -34,11 +37,10 @@ use std::{
 
 use crate::{
     event::{
-        Action, Allowance, Answer, Attempt, Deadline, Ending, Event, Index, Millis, Outcome,
-        PlanEnding, Rejected, Spent, What,
+        Action, Allowance, Attempt, Deadline, Ending, Event, Index, Millis, Outcome, PlanEnding,
+        Rejected, Spent, What,
     },
-    file::OnFailure,
-    graph::{Graph, GraphError, Injection, Join, Until, Work},
+    graph::{Graph, Join, Until, Work},
 };
 use claims::{Claims, NOWHERE, Queue};
 use money::Afford;
@@ -274,59 +276,6 @@ impl Scheduler {
         }
     }
 
-    fn admit(&self, what: &What) -> Result<(), Rejected> {
-        let cell = match what.node() {
-            Some(index) => match self.cells.get(index.at()) {
-                Some(cell) => Some((index, cell)),
-                None => return Err(Rejected::Unknown(index)),
-            },
-            None => None,
-        };
-        let unfit = |index: Index, cell: &Cell| Rejected::Unfit {
-            node: self.graph.nodes()[index.at()].id.clone(),
-            state: cell.state.word(),
-            event: what.word(),
-        };
-        if let What::Ended { attempt, .. }
-        | What::TimedOut { attempt, .. }
-        | What::Abandoned { attempt }
-        | What::Interrupted { attempt } = what
-            && let Some((index, cell)) = cell
-        {
-            let fits = match what {
-                What::TimedOut { .. } => cell.state == State::Running,
-                What::Abandoned { .. } => cell.state == State::Stopping,
-                _ => cell.state.is_busy(),
-            };
-            if cell.attempt != attempt.number || !fits {
-                let node = self.graph.nodes()[index.at()].id.clone();
-                return Err(Rejected::Stale { node, attempt: *attempt });
-            }
-            return Ok(());
-        }
-        match (what, self.ended) {
-            (What::Reopened, None | Some(PlanEnding::Completed)) => return Err(Rejected::NotOver),
-            (What::Reopened, _) => return Ok(()),
-            (_, Some(_)) => return Err(Rejected::Over),
-            (_, None) => {}
-        }
-        let Some((index, cell)) = cell else { return Ok(()) };
-        let fits = match what {
-            What::Started { attempt, .. } => {
-                cell.state == State::Ready && attempt.number == cell.attempt + 1
-            }
-            What::Recalled { .. } => cell.state == State::Ready,
-            What::Rested { .. } => cell.state == State::Resting,
-            What::Cancelled { .. } => !cell.state.is_over() && cell.state != State::Stopping,
-            What::Answered { answer: Answer::Retry, .. } => {
-                cell.state == State::Asking && self.join(index).is_none()
-            }
-            What::Answered { .. } => cell.state == State::Asking,
-            _ => true,
-        };
-        if fits { Ok(()) } else { Err(unfit(index, cell)) }
-    }
-
     fn join(&self, index: Index) -> Option<&Join> {
         match &self.graph.nodes()[index.at()].work {
             Work::Join(join) => Some(join),
@@ -448,152 +397,6 @@ impl Scheduler {
         None
     }
 
-    fn stop(&mut self, index: Index, stop: Stop) {
-        let until = self.now.after(GRACE);
-        let cell = &mut self.cells[index.at()];
-        if cell.state != State::Running {
-            return;
-        }
-        cell.state = State::Stopping;
-        (cell.stop, cell.until) = (stop, until);
-        let attempt = Attempt { node: index, number: cell.attempt };
-        self.clock.push(Reverse((until, index, attempt.number)));
-        self.actions.push(Action::Stop { attempt });
-    }
-
-    fn release(&mut self, index: Index) {
-        self.running -= 1;
-        if !self.held.is_empty() {
-            self.held.remove(&index);
-        }
-        if self.traits[index.at()].claims {
-            for queue in self.claims.give_back(index) {
-                self.wake(queue);
-            }
-        }
-    }
-
-    fn end(&mut self, index: Index, outcome: Arc<Outcome>) {
-        self.release(index);
-        self.spent = self.spent.and(outcome.spent);
-        let cell = &mut self.cells[index.at()];
-        let (state, stop) = (cell.state, cell.stop);
-        if outcome.ending != Ending::Busy {
-            cell.busy = 0;
-        }
-        match (state, stop, outcome.ending) {
-            // What came too late is kept, and it was too late.
-            (State::Stopping, Stop::TimedOut(deadline), _) => {
-                let message = match deadline {
-                    Deadline::Run => "it took too long".to_owned(),
-                    Deadline::Idle => "it gave no sign of life for too long".to_owned(),
-                };
-                let late = Outcome { ending: Ending::TimedOut, message, ..(*outcome).clone() };
-                self.fail(index, Arc::new(late));
-            }
-            (_, _, Ending::Completed) => self.finish(index, State::Completed, Some(outcome)),
-            (State::Stopping, Stop::Cancelled, _) | (_, _, Ending::Cancelled) => {
-                self.finish(index, State::Cancelled, Some(outcome));
-            }
-            (_, _, Ending::Busy) => {
-                let wait = BUSY.0.saturating_mul(1 << cell.busy.min(10)).min(BUSY.1);
-                cell.busy += 1;
-                self.rest(index, wait);
-            }
-            _ => self.fail(index, outcome),
-        }
-    }
-
-    fn rest(&mut self, index: Index, wait: Duration) {
-        let until = self.now.after(wait);
-        let cell = &mut self.cells[index.at()];
-        (cell.state, cell.until) = (State::Resting, until);
-        self.clock.push(Reverse((until, index, cell.attempt)));
-    }
-
-    fn interrupt(&mut self, index: Index) {
-        match (self.cells[index.at()].state, self.cells[index.at()].stop) {
-            (State::Stopping, _) => {
-                let lost = Outcome::ended(Ending::Lost, "the process that ran it is gone");
-                self.end(index, Arc::new(lost));
-            }
-            _ => {
-                self.release(index);
-                self.make_ready(index);
-            }
-        }
-    }
-
-    /// An attempt failed: once more, or for good.
-    fn fail(&mut self, index: Index, outcome: Arc<Outcome>) {
-        let retry = &self.graph.nodes()[index.at()].retry;
-        let cell = &mut self.cells[index.at()];
-        cell.failures += 1;
-        let again = retry.on.contains(&outcome.ending) && cell.failures < retry.attempts;
-        let wait = retry.wait(cell.failures);
-        cell.outcome = Some(Arc::clone(&outcome));
-        if again && self.fate.is_none() {
-            self.rest(index, wait);
-        } else {
-            self.fail_for_good(index, outcome);
-        }
-    }
-
-    fn fail_for_good(&mut self, index: Index, outcome: Arc<Outcome>) {
-        let strategy = self.graph.nodes()[index.at()].on_failure;
-        if strategy == OnFailure::Ask && self.fate.is_none() {
-            let cell = &mut self.cells[index.at()];
-            cell.state = State::Asking;
-            cell.outcome = Some(outcome);
-            self.actions.push(Action::Ask { node: index });
-            return;
-        }
-        self.fail_as(index, strategy, outcome);
-    }
-
-    fn fail_as(&mut self, index: Index, strategy: OnFailure, outcome: Arc<Outcome>) {
-        if strategy == OnFailure::Continue {
-            self.cells[index.at()].passage = Passage::Open;
-        }
-        self.finish(index, State::Failed, Some(outcome));
-        if matches!(strategy, OnFailure::Abort) {
-            self.give_up(PlanEnding::Failed);
-        }
-    }
-
-    fn answer(&mut self, index: Index, answer: Answer) {
-        let outcome = self.cells[index.at()].outcome.clone();
-        let outcome = outcome.unwrap_or_else(|| Arc::new(Outcome::ended(Ending::Failed, "")));
-        match answer {
-            Answer::Retry => {
-                self.cells[index.at()].failures = 0;
-                self.make_ready(index);
-            }
-            Answer::SkipDependents => self.fail_as(index, OnFailure::SkipDependents, outcome),
-            Answer::Continue => self.fail_as(index, OnFailure::Continue, outcome),
-            Answer::Abort => self.fail_as(index, OnFailure::Abort, outcome),
-        }
-    }
-
-    fn cancel(&mut self, index: Index) {
-        match self.cells[index.at()].state {
-            State::Running => self.stop(index, Stop::Cancelled),
-            state if state.is_over() || state == State::Stopping => {}
-            _ => self.finish(index, State::Cancelled, None),
-        }
-    }
-
-    /// Nothing starts any more, and what runs is stopped.
-    fn give_up(&mut self, ending: PlanEnding) {
-        if self.fate.is_some() {
-            return;
-        }
-        self.fate = Some(ending);
-        for index in self.graph.indices() {
-            self.cancel(index);
-        }
-    }
-
     fn make_ready(&mut self, index: Index) {
         self.cells[index.at()].state = State::Ready;
         self.ready.push(self.traits[index.at()].key);
@@ -673,97 +476,6 @@ impl Scheduler {
         let ending = self.fate.unwrap_or(flawless);
         self.ended = Some(ending);
         self.actions.push(Action::Finish { ending });
-    }
-
-    /// Takes in the nodes that the graph has and the scheduler does not know yet.
-    fn grow(&mut self) {
-        let first = self.cells.len();
-        self.cells.resize_with(self.graph.nodes().len(), Cell::default);
-        self.unmet.resize(self.cells.len(), 0);
-        let new = self.graph.indices().zip(self.graph.nodes()).skip(first);
-        self.traits.extend(new.map(|(index, node)| Traits {
-            key: claims::key_of(node.priority, index),
-            plain: node.when.is_none() && matches!(node.work, Work::Agent(_)),
-            timed: node.deadlines != Default::default(),
-            claims: Claims::wants(node, &self.graph),
-        }));
-        self.open += self.cells.len() - first;
-        self.claims.grow(&self.graph);
-        for at in first..self.cells.len() {
-            let Work::Join(join) = &self.graph.nodes()[at].work else { continue };
-            let judge = if let Join::Judge { judge, .. } = join { Some(judge) } else { None };
-            let contenders = join.of().iter().filter(|_| join.is_race()).chain(judge);
-            for index in contenders.filter_map(|id| self.graph.find(id)) {
-                self.cells[index.at()].race = Some(Index(u32::try_from(at).unwrap_or(u32::MAX)));
-            }
-        }
-        let new: Vec<Index> = self.graph.indices().skip(first).collect();
-        self.ready.reserve(new.len());
-        self.enlist(&new);
-    }
-
-    /// Nodes that are waiting: counts what they wait for, and goes on with those that wait for nothing.
-    fn enlist(&mut self, nodes: &[Index]) {
-        let mut doomed = Vec::new();
-        for index in nodes {
-            let mut unmet = 0;
-            for need in &self.graph.nodes()[index.at()].needs {
-                let Some(on) = self.graph.find(&need.on) else { continue };
-                let over = self.cells[on.at()].state.is_over();
-                if over && !self.opens(on, need.until) {
-                    doomed.push(*index);
-                }
-                unmet += u32::from(!over);
-            }
-            self.unmet[index.at()] = unmet;
-        }
-        for index in doomed {
-            if self.cells[index.at()].state == State::Waiting {
-                self.finish(index, State::Skipped, None);
-            }
-        }
-        for index in nodes {
-            if self.cells[index.at()].state == State::Waiting && self.unmet[index.at()] == 0 {
-                self.unblock(*index);
-            }
-        }
-        self.settle();
-    }
-
-    fn inject(&mut self, injection: &Injection) -> Result<(), Rejected> {
-        let mut more: Vec<Index> = Vec::new();
-        for (id, _) in &injection.needed_by {
-            let Some(index) = self.graph.find(id) else { continue };
-            if !matches!(self.cells[index.at()].state, State::Waiting | State::Ready) {
-                return Err(GraphError::Begun(id.clone()).into());
-            }
-            more.push(index);
-        }
-        self.graph.inject(injection)?;
-        for index in more {
-            let cell = &mut self.cells[index.at()];
-            // The new nodes have not ended: whoever needs them waits.
-            cell.state = State::Waiting;
-            self.unmet[index.at()] += 1;
-        }
-        Ok(())
-    }
-
-    /// What failed or was stopped, and all that comes after it, once more.
-    fn reopen(&mut self) {
-        let redo = self.to_redo();
-        for index in &redo {
-            let old = std::mem::take(&mut self.cells[index.at()]);
-            // Attempts are counted on: what comes late from before must not be taken for new.
-            self.cells[index.at()] =
-                Cell { attempt: old.attempt, race: old.race, ..Cell::default() };
-        }
-        self.open = redo.len();
-        (self.fate, self.ended, self.flow) = (None, None, Flow::Open);
-        let over =
-            |it: &&Cell| matches!(it.state, State::Failed | State::Cancelled) && it.race.is_none();
-        self.flaws = self.cells.iter().filter(over).count();
-        self.enlist(&redo);
     }
 }
 

@@ -109,6 +109,7 @@ impl PlanFile {
         mut value: Value,
         findings: &mut Vec<Finding>,
     ) -> Option<T> {
+        let mut removed: Vec<String> = Vec::new();
         while findings.len() < MAX_FINDINGS {
             let error = match serde_path_to_error::deserialize::<_, T>(value.clone()) {
                 Ok(read) => return Some(read),
@@ -144,8 +145,11 @@ impl PlanFile {
                 }
                 findings.push(self.at_key(&path, finding));
             } else if let Some(missing) = quoted_after(&message, "missing field ") {
-                let finding = Finding::error(format!("`{missing}` is missing"));
-                findings.push(self.at_value(&path, finding));
+                // If we left it out ourselves, that has been told.
+                if !removed.contains(&format!("{pointer}/{missing}")) {
+                    let finding = Finding::error(format!("`{missing}` is missing"));
+                    findings.push(self.at_value(&path, finding));
+                }
                 if path == *base {
                     return None;
                 }
@@ -155,6 +159,7 @@ impl PlanFile {
             if !remove(&mut value, &pointer) {
                 return None;
             }
+            removed.push(pointer);
         }
         None
     }

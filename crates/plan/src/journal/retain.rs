@@ -6,7 +6,7 @@ use super::{
     Access, JournalError, Journals, Options, Origin, RunId,
     store::{Head, Store},
 };
-use crate::event::{Millis, PlanEnding};
+use crate::event::{Millis, PlanEnding, What};
 
 /// One run in a list.
 #[derive(Debug)]
@@ -123,6 +123,16 @@ impl Journals {
             let source = std::error::Error::source(&error).map(|it| format!(": {it}"));
             problems.push(format!("{error}{}", source.unwrap_or_default()));
         }
+        store
+            .read(u64::MAX, |seq, event| {
+                if let What::Ended { outcome, .. } | What::Recalled { outcome, .. } = &event.what
+                    && let Err(error) = outcome.output.check()
+                {
+                    problems.push(format!("the output of event {seq} cannot be read: {error}"));
+                }
+                Ok(())
+            })
+            .or_else(|error| if problems.is_empty() { Err(error) } else { Ok(()) })?;
         Ok(Checked { events: store.last().unwrap_or(0), problems })
     }
 

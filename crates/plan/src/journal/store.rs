@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::{JournalError, Options, RunId};
 use crate::{
-    event::{Attempt, Event, Index, Millis, What},
+    event::{Attempt, Ending, Event, Index, Json, Millis, Outcome, Spent, What},
     graph::Graph,
     schedule::Scheduler,
 };
@@ -30,7 +30,8 @@ const STEPS: &[M<'static>] = &[M::up(
         what TEXT NOT NULL,
         node INTEGER,
         attempt INTEGER,
-        body TEXT
+        body TEXT,
+        output TEXT
     ) STRICT;",
 )];
 
@@ -189,14 +190,15 @@ impl Store {
         at(Moment::Before);
         let path = self.path.clone();
         let failed = |source| JournalError::Database { path: path.clone(), source };
-        let bodies: Result<Vec<Option<String>>, _> = events.iter().map(body_of).collect();
+        let bodies: Result<Vec<_>, serde_json::Error> =
+            events.iter().map(|it| Ok((body_of(it)?, output_of(it)?))).collect();
         let bodies = bodies.map_err(|error| self.bad_event(last + 1, &error.to_string()))?;
         let transaction = self.connection.transaction().map_err(failed)?;
         {
             let mut insert = transaction
-                .prepare("INSERT INTO event (seq, at, what, node, attempt, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+                .prepare("INSERT INTO event (seq, at, what, node, attempt, body, output) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
                 .map_err(failed)?;
-            for (seq, (event, body)) in (last + 1..).zip(events.iter().zip(bodies)) {
+            for (seq, (event, (body, output))) in (last + 1..).zip(events.iter().zip(bodies)) {
                 let attempt = attempt_of(&event.what).map(|it| it.number);
                 let node = event.what.node().map(|it| it.0);
                 insert
@@ -206,7 +208,8 @@ impl Store {
                         event.what.word(),
                         node,
                         attempt,
-                        body
+                        body,
+                        output
                     ])
                     .map_err(failed)?;
             }
@@ -250,7 +253,7 @@ impl Store {
         let mut statement = self
             .connection
             .prepare(
-                "SELECT seq, at, what, node, attempt, body FROM event WHERE seq <= ?1 ORDER BY seq",
+                "SELECT seq, at, what, node, attempt, body, output FROM event WHERE seq <= ?1 ORDER BY seq",
             )
             .map_err(failed)?;
         let mut rows = statement.query([signed(events)]).map_err(failed)?;
@@ -305,6 +308,29 @@ fn attempt_of(what: &What) -> Option<Attempt> {
     }
 }
 
+/// An outcome without its output.
+#[derive(serde::Serialize)]
+struct Slim<'o> {
+    ending: Ending,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    message: &'o str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    text: &'o str,
+    spent: Spent,
+}
+
+/// What an outcome has handed in.
+fn output_of(event: &Event) -> Result<Option<String>, serde_json::Error> {
+    match &event.what {
+        What::Ended { outcome, .. } | What::Recalled { outcome, .. }
+            if !outcome.output.is_null() =>
+        {
+            outcome.output.text().map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
 /// What does not fit into the columns.
 fn body_of(event: &Event) -> Result<Option<String>, serde_json::Error> {
     match &event.what {
@@ -312,7 +338,10 @@ fn body_of(event: &Event) -> Result<Option<String>, serde_json::Error> {
             serde_json::to_string(allowance).map(Some)
         }
         What::Ended { outcome, .. } | What::Recalled { outcome, .. } => {
-            serde_json::to_string(outcome.as_ref()).map(Some)
+            // The output is often large and seldom looked at, so it stands beside it.
+            let Outcome { ending, message, text, spent, output: _ } = outcome.as_ref();
+            let slim = Slim { ending: *ending, message, text, spent: *spent };
+            serde_json::to_string(&slim).map(Some)
         }
         What::TimedOut { deadline, .. } => serde_json::to_string(deadline).map(Some),
         What::Answered { answer, .. } => serde_json::to_string(answer).map(Some),
@@ -334,13 +363,20 @@ fn event_of(row: &Row<'_>) -> Result<Event, String> {
         Ok(Attempt { node: node()?, number: number.ok_or("it names no attempt")? })
     };
     let body = || text(5)?.ok_or_else(|| "it has no body".to_owned());
+    let outcome = || -> Result<Arc<Outcome>, String> {
+        let mut outcome: Outcome = parsed(body()?)?;
+        if let Some(output) = text(6)? {
+            outcome.output = Json::unread(output);
+        }
+        Ok(Arc::new(outcome))
+    };
     let what = match text(2)?.unwrap_or_default() {
         "started" => {
             let allowance = text(5)?.map(parsed).transpose()?;
             What::Started { attempt: attempt()?, allowance }
         }
-        "ended" => What::Ended { attempt: attempt()?, outcome: Arc::new(parsed(body()?)?) },
-        "recalled" => What::Recalled { node: node()?, outcome: Arc::new(parsed(body()?)?) },
+        "ended" => What::Ended { attempt: attempt()?, outcome: outcome()? },
+        "recalled" => What::Recalled { node: node()?, outcome: outcome()? },
         "timed-out" => What::TimedOut { attempt: attempt()?, deadline: parsed(body()?)? },
         "abandoned" => What::Abandoned { attempt: attempt()? },
         "rested" => What::Rested { node: node()? },

@@ -66,6 +66,9 @@ impl Scheduler {
                 .filter_map(|(id, it)| Some((*id, it.outcome.as_deref()?)))
         };
         let skipped = cells.iter().all(|(_, it)| it.state == State::Skipped);
+        if skipped && !cells.is_empty() {
+            return Gathered::Skipped;
+        }
         match join {
             Join::Plan { outputs, .. } => {
                 let broken = cells.iter().find(|(_, it)| {
@@ -80,13 +83,12 @@ impl Scheduler {
                 let output: Map<String, Value> = entries.collect();
                 Gathered::Completed(Outcome::completed(Value::Object(output)))
             }
-            _ if skipped && !cells.is_empty() => Gathered::Skipped,
             Join::Each { .. } => {
                 if outcomes().next().is_none() && !cells.is_empty() {
                     return Gathered::Failed(none_of(&cells));
                 }
                 let outputs = cells.iter().map(|(_, it)| match &it.outcome {
-                    Some(outcome) if it.state == State::Completed => outcome.output.clone(),
+                    Some(outcome) if it.state == State::Completed => Value::clone(&outcome.output),
                     _ => Value::Null,
                 });
                 Gathered::Completed(Outcome::completed(outputs.collect()))

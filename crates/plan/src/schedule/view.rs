@@ -166,7 +166,7 @@ impl Results<'_> {
     fn side(self, index: Index, side: Side) -> Option<Value> {
         let outcome = self.0.cells[index.at()].outcome.as_deref();
         Some(match side {
-            Side::Output => outcome?.output.clone(),
+            Side::Output => Value::clone(&outcome?.output),
             Side::Text => json!(outcome?.text),
             Side::Ending => self.ending(index),
             Side::Items => {

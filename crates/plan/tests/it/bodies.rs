@@ -87,7 +87,7 @@ pub(crate) fn results(of: &Scheduler) -> BTreeMap<String, (State, Value)> {
     let nodes = of.graph().nodes().iter().zip(of.graph().indices());
     nodes
         .map(|(node, index)| {
-            let output = of.outcome(index).map_or(Value::Null, |it| it.output.clone());
+            let output = of.outcome(index).map_or(Value::Null, |it| Value::clone(&it.output));
             (node.id.to_string(), (of.state(index), output))
         })
         .collect()

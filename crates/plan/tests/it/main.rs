@@ -6,5 +6,6 @@ mod bodies;
 mod crash;
 mod drive;
 mod example;
+mod joins;
 mod journal;
 mod model;

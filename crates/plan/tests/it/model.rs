@@ -9,7 +9,7 @@ use agents_plan::{
         Action, Answer, Attempt, Ending, Event, Index, Millis, Outcome, PlanEnding, Rejected, What,
     },
     file::OnFailure,
-    graph::{Budget, Concurrency, Graph, Injection, Need, Node, NodeId, Retry, Until},
+    graph::{Budget, Concurrency, Graph, Injection, Need, Node, NodeId, Until},
     reference::{Condition, Template},
     schedule::{Scheduler, State},
 };
@@ -58,6 +58,9 @@ fn random_node(dice: &mut Dice, at: usize, prefix: &str) -> Node {
     };
     if dice.one_in(3) {
         node.retry.attempts = 1 + u32::try_from(dice.roll(3)).unwrap();
+        if dice.one_in(3) {
+            node.retry.on.remove(dice.roll(3));
+        }
         node.retry.backoff = Duration::from_secs(dice.roll(3) as u64 * 10);
     }
     if dice.one_in(4) {
@@ -85,6 +88,8 @@ struct Known {
     attempt: u32,
     busy: bool,
     failures: u32,
+    /// How the last failure was.
+    failed: Option<Ending>,
     last: Option<Ending>,
     timed_out: bool,
     cancelled: bool,
@@ -180,6 +185,10 @@ impl Simulation {
         assert!(!known.busy, "`{}` runs twice", node.id);
         assert!(attempt.number > known.attempt, "an attempt has a number that was taken");
         assert!(!self.paused && !self.cancelled);
+        if let Some(ending) = known.failed {
+            let again = known.failures < node.retry.attempts && node.retry.on.contains(&ending);
+            assert!(again, "`{}` is tried too often", node.id);
+        }
         assert!(node.when.as_ref().is_none_or(|it| it.holds(&NoTasks).unwrap()));
         for need in &node.needs {
             let on = self.it.graph().find(&need.on).unwrap();
@@ -283,7 +292,10 @@ impl Simulation {
         known.cancelled |= ending == Ending::Cancelled || stopped;
         known.last = Some(ending);
         let failed = !matches!(ending, Ending::Completed | Ending::Busy | Ending::Cancelled);
-        known.failures += u32::from(failed && !stopped);
+        if failed && !stopped {
+            known.failures += 1;
+            known.failed = Some(ending);
+        }
     }
 
     fn step(&mut self) {
@@ -330,7 +342,10 @@ impl Simulation {
         let answer = *self.dice.pick(&answers[..3 + usize::from(self.dice.0.is_multiple_of(5))]);
         self.tell(What::Answered { node, answer }).unwrap();
         match answer {
-            Answer::Retry => self.known[node.at()].failures = 0,
+            Answer::Retry => {
+                self.known[node.at()].failures = 0;
+                self.known[node.at()].failed = None;
+            }
             answer => self.known[node.at()].answer = Some(answer),
         }
     }
@@ -391,14 +406,13 @@ impl Simulation {
         for index in self.it.graph().indices() {
             let (node, known, state) =
                 (self.node(index), &self.known[index.at()], self.it.state(index));
-            let allowed = Retry { attempts: node.retry.attempts, ..Retry::default() };
             flaws += usize::from(matches!(state, State::Failed | State::Cancelled));
             match state {
                 State::Completed => assert_eq!(known.last, Some(Ending::Completed), "{}", node.id),
                 State::Failed => {
                     let ending = known.last.unwrap();
                     let used_up =
-                        known.failures >= allowed.attempts || !allowed.on.contains(&ending);
+                        known.failures == node.retry.attempts || !node.retry.on.contains(&ending);
                     assert!(
                         used_up || self.is_aborted() || self.cancelled,
                         "{}: {ending}",
