@@ -445,7 +445,7 @@ pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
         "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable"
         | "doctor" | "host" | "init" | "model" | "plugin" | "search" | "self-update" | "status"
-        | "sync" | "tour" | "uninstall" | "update" | "use" => Some(Audience::Humans),
+        | "sync" | "task" | "tour" | "uninstall" | "update" | "use" => Some(Audience::Humans),
         _ => None,
     }
 }

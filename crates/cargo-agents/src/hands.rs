@@ -27,11 +27,10 @@ use agents_agent::{
     trust::{ProjectTrust, Trusted, may_widen},
 };
 use agents_hook::input::Session;
-use agents_model::{OwnRights, Work};
 use agents_plugin::predicate::{Surroundings, evaluate::Asker};
 use agents_system::{explain::ErrorKind, finding::Finding, process::keeper::Keeper};
 use agents_tool::{
-    Area, Catalogue, Confinement, Effect, Effects, Hooks, Rights, Tool,
+    Area, Catalogue, Confinement, Hooks, Rights, Tool,
     hooks::Engine,
     settings::{Author, SearchSettings, TaskSettings, ToolSettings},
     tools::{self, Bash, Todo},
@@ -89,6 +88,9 @@ pub(crate) struct Wearer<'a> {
     pub(crate) session: Session,
 }
 
+/// What is found out while an agent works.
+pub(crate) type Heard = Arc<Mutex<Vec<Finding>>>;
+
 /// What one agent gets.
 pub(crate) struct Equipment {
     /// Its tools; what of them it may use is judged later.
@@ -102,7 +104,7 @@ pub(crate) struct Equipment {
     /// What there is to say about it.
     pub(crate) findings: Vec<Finding>,
     /// What hooks have to say about themselves, while the agent works.
-    heard: Arc<Mutex<Vec<Finding>>>,
+    pub(crate) heard: Heard,
 }
 
 impl Hands {
@@ -184,7 +186,7 @@ impl Hands {
         let added = all.into_iter().chain(served).map(|tool| catalogue.add_shared(tool));
         let twice = std::iter::once(built_in).chain(added).filter_map(Result::err);
         findings.extend(twice.map(|it| Finding::warning(format!("{it}: the second is left out"))));
-        let heard: Arc<Mutex<Vec<Finding>>> = Arc::default();
+        let heard = Heard::default();
         let hooks = self.hooks.as_ref().map(|choose| {
             let heard = Arc::clone(&heard);
             let hear = move |finding| {
@@ -198,30 +200,6 @@ impl Hands {
     /// Ends everything that was started, and waits until nothing of it is left.
     pub(crate) async fn end(&self) {
         tokio::join!(self.servers.end(), self.languages.end());
-    }
-}
-
-impl Equipment {
-    /// What hooks had to say about themselves since this was last asked.
-    pub(crate) fn heard(&self) -> Vec<Finding> {
-        std::mem::take(&mut *self.heard.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// The task as a program with its own tools would do it, in this area, for an agent that may do so much without asking
-    /// ([`Standing::unasked`](agents_tool::Standing::unasked)); `None` if no such program can be kept to so little. It cannot be confined by
-    /// us, so for an agent that has to be it only looks.
-    pub(crate) fn work(&self, unasked: Effects, area: &Area) -> Option<Work> {
-        let may = |effect| unasked.has(effect);
-        let rights = if !may(Effect::Reads) {
-            return None;
-        } else if self.confinement != Confinement::None || !may(Effect::Writes) {
-            OwnRights::Read
-        } else if !may(Effect::Executes) || !may(Effect::Network) {
-            OwnRights::Edit
-        } else {
-            OwnRights::All
-        };
-        Some(Work { cwd: area.cwd().to_owned(), rights })
     }
 }
 

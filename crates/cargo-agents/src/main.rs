@@ -15,7 +15,6 @@ mod args;
 mod commands;
 mod dispatch;
 mod failure;
-#[allow(dead_code, reason = "`task run` stands on it")]
 mod hands;
 mod help;
 mod here;

@@ -36,7 +36,11 @@ use crate::{
         sync_hosts::SyncHostsDocument,
         task::{
             background::TaskBackgroundDocument,
+            batch::BatchFile,
             control::{TaskAsksDocument, TaskSupervisorDocument},
+            gc::TaskGcDocument,
+            list::TaskListDocument,
+            show::TaskShowDocument,
             wait::TaskWaitDocument,
         },
         tour::TourDocument,
@@ -59,6 +63,10 @@ fn check<T: JsonSchema>(name: &str) {
 fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<HelpDocument>("help");
     check::<ListDocument>("plugin-list");
+    check::<BatchFile>("task-batch");
+    check::<TaskGcDocument>("task-gc");
+    check::<TaskListDocument>("task-list");
+    check::<TaskShowDocument>("task-show");
     check::<ShowDocument>("plugin-show");
     check::<ExplainDocument>("plugin-explain");
     check::<ValidateDocument>("plugin-validate");

@@ -44,7 +44,7 @@ use tokio_util::{
 };
 
 use crate::{
-    answer::{Asking, More, Source},
+    answer::{More, Source, asking_program},
     child::Running,
     error::{ModelError, Problem},
     event::{Event, StopReason, ToolNotice, ToolPhase, Usage},
@@ -52,7 +52,6 @@ use crate::{
     keys::Mask,
     provider::{EventStream, Hands, ModelInfo, Provider},
     request::{OwnRights, Request},
-    retry::RetryPolicy,
 };
 
 /// An ACP agent that answers as a model.
@@ -93,23 +92,12 @@ impl Provider for AcpProvider {
         request: Request,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<EventStream, ModelError>> {
-        let name = self.name.clone();
-        let asking = Asking {
-            deadlines: request.deadlines,
-            cancel,
-            permits: Arc::clone(&self.permits),
-            // What an agent began may have had effects.
-            retry: RetryPolicy::never(),
-            at: move |problem: Problem| problem.at(&name),
-        };
+        let asking = asking_program(&self.name, &self.permits, &request, cancel);
         async move { asking.ask(|| std::future::ready(self.begin(&request))).await }.boxed()
     }
 
     fn models(&self, _: CancellationToken) -> BoxFuture<'_, Result<Vec<ModelInfo>, ModelError>> {
-        let models = self.models.iter();
-        let models = models.map(|id| ModelInfo { id: id.clone(), title: None, context: None });
-        let models = models.collect();
-        async move { Ok(models) }.boxed()
+        std::future::ready(Ok(ModelInfo::named(&self.models))).boxed()
     }
 }
 

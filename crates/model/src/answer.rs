@@ -18,7 +18,7 @@ use crate::{
     error::{Deadline, ModelError, Problem},
     event::Event,
     provider::EventStream,
-    request::Deadlines,
+    request::{Deadlines, Request},
     retry::RetryPolicy,
 };
 
@@ -50,6 +50,23 @@ pub(crate) struct Asking<F> {
     pub(crate) retry: RetryPolicy,
     /// Says whose problem it is.
     pub(crate) at: F,
+}
+
+/// A request to a program of this name. It is made once: what a program began may have had effects.
+pub(crate) fn asking_program(
+    name: &str,
+    permits: &Arc<Semaphore>,
+    request: &Request,
+    cancel: CancellationToken,
+) -> Asking<impl Fn(Problem) -> ModelError + Send + 'static> {
+    let name = name.to_owned();
+    Asking {
+        deadlines: request.deadlines,
+        cancel,
+        permits: Arc::clone(permits),
+        retry: RetryPolicy::never(),
+        at: move |problem: Problem| problem.at(&name),
+    }
 }
 
 impl<F: Fn(Problem) -> ModelError + Send + 'static> Asking<F> {

@@ -16,14 +16,13 @@ use tokio::{process::ChildStdout, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    answer::{Asking, More, Source},
+    answer::{More, Source, asking_program},
     child::{Lines, Running, feed},
     error::{ModelError, Problem},
     event::Event,
     keys::Mask,
     provider::{EventStream, Hands, ModelInfo, Provider},
     request::{OwnRights, Request},
-    retry::RetryPolicy,
 };
 
 mod format;
@@ -157,23 +156,12 @@ impl Provider for HostProvider {
         request: Request,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<EventStream, ModelError>> {
-        let name = self.name.clone();
-        let asking = Asking {
-            deadlines: request.deadlines,
-            cancel,
-            permits: Arc::clone(&self.permits),
-            // What a program began may have had effects.
-            retry: RetryPolicy::never(),
-            at: move |problem: Problem| problem.at(&name),
-        };
+        let asking = asking_program(&self.name, &self.permits, &request, cancel);
         async move { asking.ask(|| std::future::ready(self.begin(&request))).await }.boxed()
     }
 
     fn models(&self, _: CancellationToken) -> BoxFuture<'_, Result<Vec<ModelInfo>, ModelError>> {
-        let models = self.models.iter();
-        let models = models.map(|id| ModelInfo { id: id.clone(), title: None, context: None });
-        let models = models.collect();
-        async move { Ok(models) }.boxed()
+        std::future::ready(Ok(ModelInfo::named(&self.models))).boxed()
     }
 }
 

@@ -78,3 +78,10 @@ pub struct ModelInfo {
     /// How many tokens fit into a request.
     pub context: Option<u64>,
 }
+
+impl ModelInfo {
+    /// Models of which no more than their names is known.
+    pub(crate) fn named(ids: &[String]) -> Vec<Self> {
+        ids.iter().map(|id| Self { id: id.clone(), title: None, context: None }).collect()
+    }
+}

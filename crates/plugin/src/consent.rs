@@ -12,13 +12,13 @@ use crate::{
     catalog::Registries,
     explain::describe,
     manifest::{
-        ContentSource, CustomPredicate, Hook, McpServer, McpTransport, PluginName, Subcommand,
-        SubcommandName,
+        ContentKind, ContentSource, CustomPredicate, Hook, McpServer, McpTransport, PluginName,
+        Subcommand, SubcommandName,
     },
     plugin::{Asking, Origin, Plugin},
     predicate::{Gate, Surroundings, evaluate::Asker},
     probes::Acquire,
-    skills::{Fetch, Why, agent_names_at, names_at},
+    skills::{Fetch, Why, names_at},
 };
 
 /// A plugin that waits for the user's word.
@@ -210,15 +210,14 @@ impl Registries<'_> {
         let plugin = considered.plugin;
         let Ok(manifest) = plugin.manifest() else { return Vec::new() };
         let mut pieces = Vec::new();
-        let skills = manifest.skills.iter().map(|it| (PieceKind::Skill, it));
-        let agents = manifest.agents.iter().map(|it| (PieceKind::Agent, it));
-        for (kind, group) in skills.chain(agents) {
+        let skills = manifest.skills.iter().map(|it| (PieceKind::Skill, ContentKind::Skills, it));
+        let agents = manifest.agents.iter().map(|it| (PieceKind::Agent, ContentKind::Agents, it));
+        for (kind, what, group) in skills.chain(agents) {
             let plain = |name| Piece { kind, name, runs: None };
-            let names_at = if kind == PieceKind::Agent { agent_names_at } else { names_at };
             match &group.source {
                 ContentSource::Nothing => {}
                 ContentSource::Path(path) => {
-                    let names = names_at(plugin, path, &set.catalog, workspace);
+                    let names = names_at(what, plugin, path, &set.catalog, workspace);
                     pieces.extend(names.into_iter().map(plain));
                 }
                 elsewhere => pieces.push(plain(format!("those {}", describe(elsewhere)))),

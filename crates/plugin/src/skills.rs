@@ -32,7 +32,7 @@ use std::fmt;
 
 use agents_system::{finding::Finding, memory::Watch};
 use agents_workspace::Workspace;
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::{Utf8DirEntry, Utf8Path, Utf8PathBuf};
 
 pub use inventory::Content;
 pub use name::{BadSkillName, SkillName};
@@ -178,43 +178,35 @@ impl fmt::Display for Why {
 /// How the files end that define agents, the longest first.
 const AGENT_SUFFIXES: [&str; 4] = [".agent.md", ".md", ".toml", ".json"];
 
-/// The names of the directories with skills below `path` of a plugin; nothing in them is believed.
+/// The names of the directories with skills below `path` of a plugin, or of the files there that may define agents; nothing in
+/// them is believed.
 pub(crate) fn names_at(
+    what: ContentKind,
     plugin: &Plugin,
     path: &str,
     catalog: &Catalog,
     workspace: Option<&Workspace>,
 ) -> Vec<String> {
     let reals = &mut area::Reals::default();
-    let Ok(area) = area::of_path(plugin, path, catalog, workspace, reals, ContentKind::Skills)
-    else {
+    let Ok(area) = area::of_path(plugin, path, catalog, workspace, reals, what) else {
         return Vec::new();
     };
-    let found = discover::discover(&area, &mut Vec::new(), &mut Watch::new());
-    found.iter().filter_map(|it| Some(it.dir.file_name()?.to_owned())).collect()
-}
-
-/// The names of the files below `path` of a plugin that may define agents; nothing in them is believed.
-pub(crate) fn agent_names_at(
-    plugin: &Plugin,
-    path: &str,
-    catalog: &Catalog,
-    workspace: Option<&Workspace>,
-) -> Vec<String> {
-    let reals = &mut area::Reals::default();
-    let Ok(area) = area::of_path(plugin, path, catalog, workspace, reals, ContentKind::Agents)
-    else {
-        return Vec::new();
-    };
-    let files = area.dir.read_dir_utf8().into_iter().flatten().flatten();
-    let mut names: Vec<String> = files
-        .filter_map(|file| {
-            let mut suffixes = AGENT_SUFFIXES.iter();
-            suffixes.find_map(|suffix| file.file_name().strip_suffix(suffix)).map(str::to_owned)
-        })
-        .collect();
-    names.sort();
-    names
+    match what {
+        ContentKind::Skills => {
+            let found = discover::discover(&area, &mut Vec::new(), &mut Watch::new());
+            found.iter().filter_map(|it| Some(it.dir.file_name()?.to_owned())).collect()
+        }
+        ContentKind::Agents => {
+            let files = area.dir.read_dir_utf8().into_iter().flatten().flatten();
+            let named = |file: Utf8DirEntry| {
+                let mut suffixes = AGENT_SUFFIXES.iter();
+                suffixes.find_map(|suffix| file.file_name().strip_suffix(suffix)).map(str::to_owned)
+            };
+            let mut names: Vec<String> = files.filter_map(named).collect();
+            names.sort();
+            names
+        }
+    }
 }
 
 impl Registries<'_> {

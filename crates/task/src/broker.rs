@@ -239,8 +239,8 @@ mod tests {
         block_on(async {
             let (broker, mut asks) = Broker::new(Duration::from_secs(60));
             let root = TaskPath::root();
-            let one = broker.seat(root.child("one", &[]));
-            let other = broker.seat(root.child("other", &[]));
+            let one = broker.seat(root.child("one", &crate::id::Taken::default()));
+            let other = broker.seat(root.child("other", &crate::id::Taken::default()));
             let bash = question("bash");
             let answering = async {
                 let mut seen = Vec::new();
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn nothing_waits_for_an_answer_that_nobody_gives() {
         block_on(async {
-            let path = TaskPath::root().child("one", &[]);
+            let path = TaskPath::root().child("one", &crate::id::Taken::default());
             let why = |broker: &Broker| broker.not_agreed(&path)[0].why;
             let broker = Broker::unattended();
             assert_eq!(broker.seat(path.clone()).ask(&question("bash")).await, Answer::No);

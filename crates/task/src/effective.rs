@@ -30,6 +30,8 @@ pub struct EffectiveAgent {
     pub lineage: Vec<AgentName>,
     /// What it is told to be and to do, all of it.
     pub system: String,
+    /// Where in it begins how the result is handed in.
+    pub(crate) ending_at: usize,
     /// What is to be done.
     pub prompt: String,
     /// What it may do.
@@ -107,6 +109,12 @@ impl EffectiveAgent {
         tool == YIELD || self.standing.offers(tool)
     }
 
+    /// What it is told to be and to do, without how the result is handed in: for programs that have no tool for that.
+    #[must_use]
+    pub fn role(&self) -> &str {
+        self.system[..self.ending_at].trim_end()
+    }
+
     /// How deep it stands.
     #[must_use]
     pub fn depth(&self) -> usize {
@@ -118,13 +126,13 @@ impl EffectiveAgent {
 const PLANNING: &str = "You are planning, not acting. Look at whatever helps, and change nothing: no files, no programs, no other agents. \
     Your result is the plan or the answer itself, detailed enough that somebody else can carry it out without asking you.";
 
-/// All that an agent is told to be and to do.
+/// All that an agent is told to be and to do, and where in it begins how the result is handed in.
 pub(crate) fn system(
     definition: &AgentDefinition,
     planning: Planning,
     context: Option<&str>,
     schema: Option<&Schema>,
-) -> String {
+) -> (String, usize) {
     let mut parts: Vec<String> = Vec::new();
     if planning == Planning::Plan {
         parts.push(PLANNING.to_owned());
@@ -144,7 +152,12 @@ pub(crate) fn system(
             schema.json()
         ),
     };
-    parts.push(ending);
     parts.retain(|it| !it.is_empty());
-    parts.join("\n\n")
+    let mut system = parts.join("\n\n");
+    if !system.is_empty() {
+        system.push_str("\n\n");
+    }
+    let ending_at = system.len();
+    system.push_str(&ending);
+    (system, ending_at)
 }

@@ -228,6 +228,29 @@ mod tests {
     }
 
     #[test]
+    fn what_goes_on_knows_both_assignments_whatever_is_left_out() {
+        let mut before = vec![Message::user("the assignment")];
+        for number in 0..4 {
+            before.push(Message::assistant(format!("answer {number}")));
+            before.push(Message::user("go on"));
+        }
+        let mut history = History::resumed(&before, "and now this");
+        assert_eq!(history.len(), before.len(), "we speak once in a row");
+        assert_eq!(history.messages()[0].text(), "the assignment");
+        assert_eq!(history.messages().last().unwrap().text(), "go onand now this");
+        check(&history);
+        for _ in 0..3 {
+            history.answered(Message::assistant("more"));
+            history.say("go on".to_owned());
+        }
+        history.compact(Keep::Messages(3));
+        let first = history.messages()[0].text();
+        assert!(first.contains("the assignment") && first.contains("and now this"), "{first}");
+        check(&history);
+        assert_eq!(History::resumed(&[], "alone").messages()[0].text(), "alone");
+    }
+
+    #[test]
     fn two_things_that_we_say_are_one_message() {
         let mut history = History::new("the assignment");
         history.answered(Message { role: Role::Assistant, parts: Vec::new() });

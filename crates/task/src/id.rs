@@ -1,6 +1,9 @@
 //! What a task is called, and where it stands in its tree.
 
-use std::fmt;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -80,20 +83,14 @@ impl TaskPath {
 
     /// That of a child. A name that is taken gets a number: `explore`, `explore-2`, ...
     #[must_use]
-    pub fn child(&self, name: &str, taken: &[TaskPath]) -> Self {
-        let name = clean(name);
-        let with = |name: String| {
-            let mut path = self.clone();
-            path.0.push(name);
-            path
-        };
-        let first = with(name.clone());
-        if !taken.contains(&first) {
-            return first;
-        }
-        // One of these is free: there are more of them than paths that are taken.
-        let numbered = (2..taken.len() + 3).map(|number| with(format!("{name}-{number}")));
-        numbered.into_iter().find(|path| !taken.contains(path)).unwrap_or(first)
+    pub fn child(&self, name: &str, taken: &Taken<'_>) -> Self {
+        taken.free(self.with(clean(name)))
+    }
+
+    fn with(&self, name: String) -> Self {
+        let mut path = self.clone();
+        path.0.push(name);
+        path
     }
 
     /// The name of the task itself; nothing for the root.
@@ -118,6 +115,58 @@ impl TaskPath {
 impl fmt::Display for TaskPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0.join("/"))
+    }
+}
+
+/// The names in a tree that are taken. What is asked of it takes as long with a hundred thousand of them as with one.
+#[derive(Debug, Clone, Default)]
+pub struct Taken<'t> {
+    /// Those that were taken before, by somebody else.
+    before: Option<&'t Taken<'t>>,
+    paths: HashSet<TaskPath>,
+    /// The number after the highest one of each name.
+    next: HashMap<TaskPath, usize>,
+}
+
+impl<'t> Taken<'t> {
+    /// These, and those that are taken from now on.
+    #[must_use]
+    pub fn after(before: &'t Taken<'t>) -> Self {
+        Self { before: Some(before), ..Self::default() }
+    }
+
+    /// Takes one.
+    pub fn add(&mut self, path: TaskPath) {
+        if let Some((name, number)) = path.name().rsplit_once('-')
+            && let Ok(number) = number.parse::<usize>()
+        {
+            let mut base = path.clone();
+            base.0.pop();
+            let next = self.next.entry(base.with(name.to_owned())).or_default();
+            *next = (*next).max(number.saturating_add(1));
+        }
+        self.paths.insert(path);
+    }
+
+    fn contains(&self, path: &TaskPath) -> bool {
+        self.paths.contains(path) || self.before.is_some_and(|it| it.contains(path))
+    }
+
+    fn next(&self, path: &TaskPath) -> usize {
+        let own = self.next.get(path).copied().unwrap_or(2);
+        own.max(self.before.map_or(2, |it| it.next(path)))
+    }
+
+    /// This one, or the first with a number that is free.
+    fn free(&self, path: TaskPath) -> TaskPath {
+        if !self.contains(&path) {
+            return path;
+        }
+        let mut parent = path.clone();
+        parent.0.pop();
+        let numbered = |number: usize| parent.with(format!("{}-{number}", path.name()));
+        let free = (self.next(&path)..usize::MAX).map(numbered).find(|it| !self.contains(it));
+        free.unwrap_or(path)
     }
 }
 
@@ -148,16 +197,27 @@ mod tests {
     #[test]
     fn a_name_that_is_taken_gets_a_number() {
         let root = TaskPath::root();
-        let mut taken = Vec::new();
+        let mut taken = Taken::default();
+        let mut paths = Vec::new();
         for expected in ["explore", "explore-2", "explore-3"] {
             let path = root.child("explore", &taken);
             assert_eq!(path.to_string(), expected);
-            taken.push(path);
+            taken.add(path.clone());
+            paths.push(path);
         }
-        let nested = taken[1].child("a b/../c", &taken);
+        let mut later = Taken::after(&taken);
+        for expected in ["explore-4", "explore-5"] {
+            let path = root.child("explore", &later);
+            assert_eq!(path.to_string(), expected);
+            later.add(path);
+        }
+        assert_eq!(root.child("explore", &taken).to_string(), "explore-4");
+        taken.add(root.child("x-7", &Taken::default()));
+        assert_eq!(root.child("x", &taken).to_string(), "x");
+        let nested = paths[1].child("a b/../c", &taken);
         assert_eq!(nested.to_string(), "explore-2/a-b----c");
-        assert!(nested.is_within(&taken[1]) && !nested.is_within(&taken[0]));
-        assert_eq!(root.child(" ", &[]).name(), "task");
+        assert!(nested.is_within(&paths[1]) && !nested.is_within(&paths[0]));
+        assert_eq!(root.child(" ", &Taken::default()).name(), "task");
         assert_eq!(nested.depth(), 2);
     }
 }

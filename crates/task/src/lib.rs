@@ -21,6 +21,7 @@
 //! | [`outcome`] | what became of it |
 //! | [`workplace`] | where a task works, and what becomes of what it did there |
 //! | [`runner`] | tasks, and what these start in turn |
+//! | [`subagents`] | many sub-agents, for programs that embed them |
 //! | [`secret`] | secrets that agents ask for |
 //! | [`mod@resume`] | tasks that go on from where others ended |
 //! | [`recorder`] | who writes down what a task says and hears |
@@ -31,7 +32,7 @@
 //! ```
 //! use agents_agent::{AgentDefinition, AgentName, definition::PermissionMode};
 //! use agents_model::select::{Available, Credentials, ModelRef};
-//! use agents_task::{Batch, Caller, Limits, Settings, Situation, TaskRequest, preflight};
+//! use agents_task::{Batch, Caller, Limits, Settings, Situation, TaskRequest, id::Taken, preflight};
 //! use agents_tool::{Bypass, Moment, Rights, Standing};
 //!
 //! let explore = AgentDefinition::blank(AgentName::new("explore").unwrap());
@@ -43,7 +44,7 @@
 //!     left: Limits::DEFAULT,
 //!     slots: Some(4),
 //!     running: 0,
-//!     taken: &[],
+//!     taken: &Taken::default(),
 //!     now: Moment::default(),
 //! };
 //! let user = Caller::user(Standing::root(Rights::only(["read"]), PermissionMode::Default, Bypass::Forbidden));
@@ -78,6 +79,7 @@ pub mod runner;
 pub mod schema;
 pub mod secret;
 pub mod settings;
+pub mod subagents;
 pub mod submission;
 pub mod transcript;
 pub mod turns;
@@ -94,4 +96,5 @@ pub use refusal::{Refusal, Refused};
 pub use request::{Batch, TaskRequest};
 pub use runner::{Runner, Running, Surroundings};
 pub use settings::TaskSettings;
+pub use subagents::SubAgentManager;
 pub use turns::{Ground, Patience, run};

@@ -100,6 +100,8 @@ pub enum Failure {
         #[serde(skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
     },
+    /// It panicked.
+    BrokeDown,
     /// The result rests on things that never happened.
     FalseEvidence {
         /// Which.
@@ -165,12 +167,8 @@ pub enum Validity {
 impl Outcome {
     /// What is left to say of a task that panicked, or whose runtime went away.
     pub(crate) fn broke_down(id: TaskId, path: TaskPath, panicked: bool) -> Self {
-        let ending = if panicked {
-            let message = "the task broke down: this is a bug".to_owned();
-            Ending::Failed { why: Failure::NotStarted { message, hint: None } }
-        } else {
-            Ending::Cancelled
-        };
+        let ending =
+            if panicked { Ending::Failed { why: Failure::BrokeDown } } else { Ending::Cancelled };
         Self { id, path, ending, report: Report::default() }
     }
 }
@@ -214,6 +212,7 @@ impl Ending {
                 Failure::GaveUp { reason } => format!("failed: {reason}"),
                 Failure::Stopped { reason } => format!("failed: a hook ended it: {reason}"),
                 Failure::NotStarted { message, .. } => format!("failed: {message}"),
+                Failure::BrokeDown => "failed: the task broke down: this is a bug".to_owned(),
                 Failure::NoResult => "failed: it handed in no result".to_owned(),
                 Failure::InvalidResult { issues } => {
                     format!("failed: its result is wrong in {} places", issues.len())

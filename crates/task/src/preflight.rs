@@ -20,11 +20,12 @@ use agents_tool::{Birth, Bypass, Rights, Standing};
 use crate::{
     done_when::DoneWhen,
     effective::{self, EffectiveAgent, PLAN_TOOLS, Planning, SchemaFrom, TASK},
-    id::{MAX_NAME, TaskPath},
+    id::{MAX_NAME, Taken},
     limits::{Limit, Limits},
     refusal::{Refusal, Refused},
     request::{Batch, DispatchSource, Form, TaskRequest},
     schema::Schema,
+    secret::REQUEST_SECRET,
 };
 
 pub use self::given::{Caller, Settings, Situation};
@@ -47,11 +48,11 @@ pub fn preflight(
     shape(batch, settings).map_err(|items| Refused { items, of })?;
     let check = Check { batch, caller, settings, situation };
     let (mut agents, mut items) = (Vec::new(), Vec::new());
-    let mut taken = situation.taken.to_vec();
+    let mut taken = Taken::after(situation.taken);
     for (index, request) in batch.tasks.iter().enumerate() {
         match check.one(request, &taken) {
             Ok(agent) => {
-                taken.push(agent.path.clone());
+                taken.add(agent.path.clone());
                 agents.push(agent);
             }
             Err(refusal) => items.push((Some(index), refusal)),
@@ -132,7 +133,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn one(&self, request: &TaskRequest, taken: &[TaskPath]) -> Result<EffectiveAgent, Refusal> {
+    fn one(&self, request: &TaskRequest, taken: &Taken<'_>) -> Result<EffectiveAgent, Refusal> {
         let Self { caller, settings, situation, .. } = self;
         // Defaults.
         let (name, chosen) = match &request.agent {
@@ -172,6 +173,8 @@ impl Check<'_> {
         let standing = self.standing(request, definition, planning, mode, &spawns);
         let limits = request.limits.meet(Limits::from(&definition.limits)).or(settings.limits);
         let compiled = schema.as_ref().map(|(schema, _)| schema);
+        let context = self.batch.context.as_deref();
+        let (system, ending_at) = effective::system(definition, planning, context, compiled);
         let mut lineage = caller.lineage.clone();
         lineage.push(definition.name.clone());
         let called = request.name.as_deref().unwrap_or(definition.name.as_str());
@@ -179,12 +182,8 @@ impl Check<'_> {
             name: definition.name.clone(),
             path: caller.path.child(called, taken),
             lineage,
-            system: effective::system(
-                definition,
-                planning,
-                self.batch.context.as_deref(),
-                compiled,
-            ),
+            system,
+            ending_at,
             prompt: request.prompt.trim().to_owned(),
             standing,
             spawns,
@@ -369,11 +368,14 @@ impl Check<'_> {
         spawns: &Spawns,
     ) -> Standing {
         let mut tools = definition.tools.clone();
-        if let Some(listed) = tools.allow.as_mut().filter(|it| !it.is_empty())
-            && *spawns != Spawns::None
-        {
-            // Who may start agents has the tool for it, listed or not.
-            listed.push(ToolPattern::new(TASK));
+        if let Some(listed) = tools.allow.as_mut().filter(|it| !it.is_empty()) {
+            // Who may start agents, or ask for secrets, has the tool for it, listed or not.
+            if *spawns != Spawns::None {
+                listed.push(ToolPattern::new(TASK));
+            }
+            if !definition.secrets.is_empty() {
+                listed.push(ToolPattern::new(REQUEST_SECRET));
+            }
         }
         let mut own = Rights::from(&tools);
         if *spawns == Spawns::None {

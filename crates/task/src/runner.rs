@@ -35,7 +35,7 @@ use crate::{
     broker::Broker,
     effective::EffectiveAgent,
     event::Sink,
-    id::{TaskId, TaskPath},
+    id::{Taken, TaskId, TaskPath},
     limits::{Budget, Limits},
     outcome::Outcome,
     preflight::{Caller, Settings, Situation, preflight},
@@ -95,6 +95,7 @@ pub struct Wearer<'a> {
 }
 
 /// A model that can be asked.
+#[derive(Clone)]
 pub struct Opened {
     /// What answers.
     pub provider: Arc<dyn Provider>,
@@ -164,7 +165,7 @@ struct Shared {
     common: Common,
     around: Around,
     slots: Arc<Semaphore>,
-    taken: Mutex<Vec<TaskPath>>,
+    taken: Mutex<Taken<'static>>,
     /// Those that have not ended, however deep they stand.
     alive: Mutex<HashMap<TaskId, CancellationToken>>,
 }
@@ -264,7 +265,7 @@ impl Runner {
         batch: &Batch,
         caller: &Caller,
         left: Limits,
-        taken: &[TaskPath],
+        taken: &Taken<'_>,
     ) -> Result<Vec<EffectiveAgent>, Refused> {
         let Shared { surroundings, common, around, .. } = &*self.0;
         let agents = surroundings.agents();
@@ -310,7 +311,7 @@ impl Runner {
             })?,
         };
         let started = agents.into_iter().zip(budgets).map(|(agent, budget)| {
-            taken.push(agent.path.clone());
+            taken.add(agent.path.clone());
             let (id, path, cancel) = (TaskId::new(), agent.path.clone(), cancel.child_token());
             let task = life::Task {
                 runner: self.clone(),

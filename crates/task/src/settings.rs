@@ -22,6 +22,9 @@ use crate::{
     runner::DEFAULT_CONCURRENCY,
 };
 
+/// The keys of `[tasks]` that the room of tools reads: how programs are confined.
+const OF_TOOLS: [&str; 2] = ["sandbox", "network"];
+
 /// What the configuration says about tasks.
 #[derive(Debug, Clone)]
 pub struct TaskSettings {
@@ -123,8 +126,7 @@ impl TaskSettings {
             Some(most) => self.concurrency = usize::try_from(most).unwrap_or(usize::MAX),
             None => {}
         }
-        // How programs are confined is read by the room of tools.
-        for key in agents_tool::settings::TaskSettings::KEYS {
+        for key in OF_TOOLS {
             table.get(key);
         }
         table.deny_unknown();

@@ -10,11 +10,12 @@
 //! `message`, `usage` (of one call of the model), `compacted`, `outcome`. Files can be read by their owner only, and hold no value that
 //! the [`Mask`](agents_tool::secrets::Mask) of the run knew when it was written.
 //!
-//! Every record is handed to the system before the task goes on, so it outlives the program. At the end of each turn the file is
+//! Every message is handed to the system before the task goes on, with what was recorded before it, so it outlives the program. At the end of each turn the file is
 //! also told to reach the disk, by a thread that does this for all tasks together; [`Store::settle`] waits for it.
 //!
 //! Whether a run is alive is not what its metadata says but whether its owner still holds its lock ([`Store::standing`]): a run whose
-//! owner died is `interrupted`, whatever happened to the program.
+//! owner died is `interrupted`, whatever happened to the program. (A program that the owner was just about to start when it was killed
+//! holds the lock until it has really started: a few milliseconds.)
 
 mod chain;
 mod meta;
@@ -33,7 +34,7 @@ pub use self::{
     chain::{Break, ChainKey, Verdict},
     meta::{Meta, Stamp, State},
     page::{Item, Page},
-    reader::{Damage, Entry, Harm, Loaded, Record},
+    reader::{Damage, Entry, Follow, Harm, Loaded, Record},
     retention::Retention,
     store::{Standing, Store},
     tree::{Node, tree},

@@ -14,30 +14,28 @@
 mod ask;
 mod hands;
 mod judge;
+mod kept;
 mod secrets;
+mod whole;
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
 use agents_model::{
     Deadlines, Message, Provider, Sealed, StopReason, ToolCall, ToolChoice, ToolResult, ToolSpec,
-    Turn, Usage,
+    Turn, Usage, Work,
     cost::{MicroDollars, Price},
     message::ToolStatus,
 };
 use agents_tool::{
-    CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented,
-    artifacts::{ArtifactId, Artifacts},
-    bounds::Bounds,
-    executor::Approver,
-    secrets::Mask,
-    tools::Bash,
+    CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented, artifacts::Artifacts,
+    bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
 };
 use tokio_util::sync::CancellationToken;
 
-use self::judge::Judged;
+use self::{judge::Judged, kept::Kept};
 use crate::{
     broker::{NotAgreed, Seat},
     done_when::{Before, Unmet},
@@ -157,7 +155,7 @@ pub fn tools_of(
     let asked = Arc::clone(&approver);
     let guarded = Guarded::new(catalogue, agent.standing.clone(), approver, around.start);
     let hooked = Hooked::new(guarded, hooks, asked, Arc::clone(&around.mask));
-    Arc::new(Presented::new(hooked, Arc::clone(&around.mask), around.bounds.clone()))
+    Arc::new(Presented::new(hooked, Arc::clone(&around.mask), around.bounds))
 }
 
 /// Runs an agent until it ends.
@@ -170,8 +168,16 @@ pub async fn run(agent: EffectiveAgent, mut ground: Ground) -> Outcome {
     let mut task = Task::new(agent, ground, emitter);
     task.ground.recorder.begin(&task.agent, &task.specs);
     task.ground.recorder.message(&Message::user(task.agent.prompt.as_str()));
+    let now = task.ground.tools.inner().inner().now();
+    let whole = whole::whole(&task.agent, &task.ground, now);
     let ending = match task.remember().await {
-        Ok(()) => task.turns().await,
+        Ok(()) => match whole {
+            Ok(whole) => {
+                task.whole = whole;
+                task.turns().await
+            }
+            Err(why) => Ending::Failed { why },
+        },
         Err(why) => {
             Ending::Failed { why: Failure::NotDone { unmet: vec![Unmet::Unchecked { why }] } }
         }
@@ -193,6 +199,10 @@ struct Task {
     record: Record,
     /// Whether results are marked, so that they can be cited.
     marked: bool,
+    /// The whole task, for a program that works with its own tools.
+    whole: Option<Work>,
+    /// What such a program did with them.
+    own_calls: u64,
     report: Report,
     reminders: u32,
     invalid: u32,
@@ -224,6 +234,8 @@ impl Task {
             before: (Before::default(), Before::default()),
             record: Record::default(),
             marked,
+            whole: None,
+            own_calls: 0,
             report: Report { cost, ..Report::default() },
             reminders: 0,
             invalid: 0,
@@ -344,9 +356,9 @@ impl Task {
 
     /// Takes in an answer of the model; `None` to go on.
     async fn take(&mut self, turn: Turn) -> Option<Ending> {
+        let text = if self.is_whole() { turn.conclusion() } else { turn.message.text() };
         let Turn { message, stop, .. } = turn;
         let calls: Vec<ToolCall> = message.tool_calls().cloned().collect();
-        let text = message.text();
         if !message.parts.is_empty() {
             self.ground.recorder.message(&message);
         }
@@ -395,15 +407,18 @@ impl Task {
             return Some(Ending::Failed { why: Failure::NoResult });
         }
         self.reminders += 1;
-        if self.reminders == MAX_REMINDERS {
-            self.choice = ToolChoice::Tool(YIELD.to_owned());
-        }
         self.emitter.emit(What::Reminded { number: self.reminders });
-        self.say(format!(
-            "{why} When you are done, call `{YIELD}` with your result as `data`, or with the reason as `error` if it cannot be done. \
-             (reminder {} of {MAX_REMINDERS})",
-            self.reminders
-        ));
+        let how = if self.is_whole() {
+            "Make your last message the result, and nothing but the result.".to_owned()
+        } else {
+            if self.reminders == MAX_REMINDERS {
+                self.choice = ToolChoice::Tool(YIELD.to_owned());
+            }
+            format!(
+                "When you are done, call `{YIELD}` with your result as `data`, or with the reason as `error` if it cannot be done."
+            )
+        };
+        self.say(format!("{why} {how} (reminder {} of {MAX_REMINDERS})", self.reminders));
         None
     }
 
@@ -454,6 +469,10 @@ impl Task {
         ending
     }
 
+    fn had_tools(&self) -> bool {
+        self.is_whole() || self.specs.len() > 1
+    }
+
     fn is_late(&self) -> bool {
         self.ground.budget.end().is_some_and(|end| Instant::now() >= end)
     }
@@ -482,11 +501,15 @@ impl Task {
     }
 
     fn finish(mut self, ending: Ending, kept: &Kept) -> Outcome {
-        self.report.tool_calls = self.record.len() as u64;
+        self.report.tool_calls = self.record.len() as u64 + self.own_calls;
         self.report.artifacts = kept.ids();
         self.report.not_agreed =
             self.ground.seat.not_agreed().iter().map(NotAgreed::told).collect();
-        if ending == Ending::Completed && self.specs.len() > 1 && self.record.is_empty() {
+        if ending == Ending::Completed
+            && self.had_tools()
+            && self.record.is_empty()
+            && self.own_calls == 0
+        {
             self.report.evidence.doubt = Some(Doubt::NoToolUsed);
         }
         let outcome = Outcome {
@@ -501,34 +524,10 @@ impl Task {
     }
 
     /// What a message of the model says counts, even if it never comes to its end.
-    fn heard(&mut self, message: &Message) {
-        let text = message.text();
+    fn heard(&mut self, turn: &Turn) {
+        let text = if self.is_whole() { turn.conclusion() } else { turn.message.text() };
         if !text.trim().is_empty() {
             self.report.text = text;
         }
-    }
-}
-
-/// The artifacts of one task: those of the tree, with a list of what this one kept.
-struct Kept {
-    inner: Arc<dyn Artifacts>,
-    ids: Mutex<Vec<String>>,
-}
-
-impl Kept {
-    fn ids(&self) -> Vec<String> {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Artifacts for Kept {
-    fn keep(&self, text: &str) -> std::io::Result<ArtifactId> {
-        let id = self.inner.keep(text)?;
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner).push(id.to_string());
-        Ok(id)
-    }
-
-    fn read(&self, id: &ArtifactId) -> std::io::Result<String> {
-        self.inner.read(id)
     }
 }

@@ -1,7 +1,7 @@
 //! Where a task works: with everybody else, or in a worktree of its own, and what becomes of what it did there.
 
 use agents_tool::{Area, Confinement};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::isolate::{Applied, Carry, Changes, FileChange, Repository, Worktree, Worktrees};
@@ -54,7 +54,7 @@ impl Site {
         let root = worktree.root();
         let area = Area::workspace(&root)?;
         let cwd = worktree.cwd();
-        let within = cwd.strip_prefix(&root).map(|it| it.as_str()).unwrap_or_default();
+        let within = cwd.strip_prefix(&root).map(Utf8Path::as_str).unwrap_or_default();
         let area = if within.is_empty() { area } else { area.at(within)? };
         Ok(Self {
             area,

@@ -65,6 +65,21 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "agents-plan",
+        &[
+            "agents-system",
+            "agents-workspace",
+            "agents-install",
+            "agents-plugin",
+            "agents-host",
+            "agents-hook",
+            "agents-agent",
+            "agents-model",
+            "agents-tool",
+            "agents-task",
+        ],
+    ),
+    (
         "cargo-agents",
         &[
             "agents-system",

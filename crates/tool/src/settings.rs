@@ -74,9 +74,6 @@ impl SandboxWhen {
 }
 
 impl TaskSettings {
-    /// The keys of the table that are read here; the others are about how tasks run.
-    pub const KEYS: [&'static str; 2] = ["sandbox", "network"];
-
     fn decode(table: &Table<'_>) -> Self {
         Self {
             sandbox: table.choice("sandbox", &SandboxWhen::WORDS).unwrap_or_default(),

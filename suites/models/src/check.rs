@@ -102,6 +102,9 @@ fn check_program(
         Verdict::from(!forbidden.exists(), || format!("{FORBIDDEN} was made")),
     );
     let with = |rights: &str| {
+        if forbidden.exists() {
+            fs_err::remove_file(&forbidden)?;
+        }
         let provider = format!("{provider}rights = \"{rights}\"\n");
         ask(&scratch, built, prefix, &provider, &environment)
     };

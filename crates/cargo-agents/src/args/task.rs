@@ -45,7 +45,7 @@ All of them start, or none. Results are in the order of the file.")]
     },
     /// Read what a task did: its turns, tools and cost
     Show {
-        /// The beginning of its id
+        /// Its id or a part that tells it from others, or `last`
         id: String,
         /// How it is written
         #[arg(long, value_enum, default_value_t = PageFormat::Text)]
@@ -56,7 +56,7 @@ All of them start, or none. Results are in the order of the file.")]
     },
     /// Print the transcript of a task, one record of JSON a line
     Logs {
-        /// The beginning of its id
+        /// Its id or a part that tells it from others, or `last`
         id: String,
         /// Go on as long as it runs
         #[arg(short, long)]
@@ -157,7 +157,7 @@ pub(crate) struct BatchArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ResumeArgs {
-    /// The beginning of its id
+    /// Its id or a part that tells it from others, or `last`
     pub(crate) id: String,
     /// What is to be done now; `-` reads it from standard input
     #[arg(default_value = "Go on where you stopped.")]

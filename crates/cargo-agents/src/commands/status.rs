@@ -426,7 +426,7 @@ impl Active {
             pieces.push((it.plugin, it.origin, piece));
         }
         for (plugin, server, _) in set.mcp_servers(surroundings) {
-            pieces.push((plugin.name.clone(), plugin.origin.clone(), server_piece(&server)));
+            pieces.push((plugin.name.clone(), plugin.origin.clone(), server_piece(server)));
         }
         for offered in set.subcommands() {
             let Plugin { name, origin, .. } = offered.plugin;

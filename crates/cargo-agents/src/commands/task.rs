@@ -6,7 +6,7 @@ mod assignment;
 mod attach;
 #[cfg(unix)]
 pub(crate) mod background;
-mod batch;
+pub(crate) mod batch;
 #[cfg(unix)]
 pub(crate) mod control;
 pub(crate) mod gc;
@@ -24,8 +24,9 @@ mod work;
 
 use std::{process::ExitCode, time::Duration};
 
+use agents_system::explain::ErrorKind;
 use agents_task::{
-    Outcome,
+    Outcome, TaskId,
     isolate::{IsolationSettings, Manner, Worktrees},
     transcript::{Retention, Store},
 };
@@ -131,7 +132,20 @@ use from_afar as in_background;
 #[cfg(not(unix))]
 fn from_afar(_: &Settings, _: &Output, _: &TaskCommand) -> Result<ExitCode, Failure> {
     let message = "tasks run in the background on Unix only";
-    Err(Failure::new(agents_system::explain::ErrorKind::Usage, message))
+    Err(Failure::new(ErrorKind::Usage, message))
+}
+
+/// The task that is meant: the beginning of an id, or `last` for the newest one that nobody but the user started.
+fn meant(store: &Store, text: &str) -> Result<TaskId, Failure> {
+    if text == "last" {
+        let (metas, _) = store.list()?;
+        let newest = metas.iter().filter(|it| it.parent.is_none()).map(|it| it.id).max();
+        return newest.ok_or_else(|| {
+            Failure::new(ErrorKind::Usage, "no task has run yet")
+                .hint("`cargo agents task run` starts one")
+        });
+    }
+    Ok(store.find_by_prefix(text)?)
 }
 
 /// Where transcripts are.

@@ -119,10 +119,17 @@ impl Tour<'_> {
         self.say("Before they use a tool they ask the hooks. What Claude Code gets when it wants to drop a table:")?;
         let call = ["hook", "test", "claude", "pre-tool-use", "--input", "drop.json"];
         self.step(&call, only_verdict)?;
+        self.say("Sub-agents run here, too. This one asks a script instead of a model, so it needs no key:")?;
+        self.step(&["task", "run", "guide", "to whom do orders belong?"], str::to_owned)?;
+        self.step(&["task", "show", "last"], str::to_owned)?;
         self.say("Worth typing next, in a workspace of your own:")?;
         for (command, meaning) in [
             ("cargo agents", "what its crates offer"),
             ("cargo agents init", "configure the coding agents that you have"),
+            (
+                "cargo agents task run explore \"…\"",
+                "run a sub-agent (set ANTHROPIC_API_KEY, or have a coding agent)",
+            ),
             ("cargo agents plugin explain <plugin>", "why something is active, or not"),
         ] {
             self.say_line(&format!("  {command:36}  {meaning}"))?;
@@ -170,7 +177,13 @@ impl Tour<'_> {
     fn step(&mut self, args: &[&str], part: impl Fn(&str) -> String) -> Result<(), Failure> {
         let command = match args {
             ["--help"] => "cargo agents".to_owned(),
-            args => format!("cargo agents {}", args.join(" ")),
+            args => {
+                let quoted = |it: &&str| {
+                    if it.contains(' ') { format!("\"{it}\"") } else { (*it).to_owned() }
+                };
+                let words: Vec<String> = args.iter().map(quoted).collect();
+                format!("cargo agents {}", words.join(" "))
+            }
         };
         let done = self.call(args)?;
         if !done.status.success() {

@@ -146,7 +146,7 @@ pub(super) fn wanted_with(
         let first = desired.parts.len();
         let from = desired::from(&because, plugin.name.as_str());
         let said =
-            desired::add_server(&mut desired, &server, &from, hosts, config.registration, roots);
+            desired::add_server(&mut desired, server, &from, hosts, config.registration, roots);
         findings.extend(said);
         let key = (plugin.name.clone(), plugin.origin.clone());
         let added = desired.parts[first..].iter().map(|it| (it.file.clone(), it.at.clone()));

@@ -2,17 +2,14 @@
 
 mod world;
 
-use agents_agent::definition::{McpServerUse, PermissionMode, Source};
+use agents_agent::definition::{McpServerUse, Source};
 use agents_hook::input::Session;
-use agents_model::OwnRights;
 use agents_plugin::manifest::{Audience, Manner, parse::parse_manifest};
 use agents_system::{
     finding::Finding,
     sandbox::{Availability, available},
 };
-use agents_tool::{
-    Area, Bypass, Confinement, Effects, Rights, Standing, policy::Effect, settings::Author,
-};
+use agents_tool::{Area, Confinement, Rights, settings::Author};
 use serde_json::json;
 
 use self::world::{World, definition};
@@ -86,7 +83,7 @@ fn an_agent_of_the_user_gets_what_is_here() {
         "{said:?}"
     );
     assert!(agent.ok("bash", json!({"command": "echo free"})).contains("free"));
-    assert_eq!(messages(&agent.equipment.heard()), "");
+    assert_eq!(messages(&agent.equipment.heard.lock().unwrap()), "");
     // The command of the plugin is run by this program, with its arguments as they are.
     let counted = agent.ok("plugin__helper__count", json!({"args": ["a b", "$(c)"]}));
     assert!(counted.contains("2: a b|$(c)|"), "{counted}");
@@ -293,38 +290,4 @@ fn a_plugin_that_changed_since_it_was_agreed_to_brings_nothing() {
     assert_eq!(brought(&run), [""; 0]);
     world.agents(CONFIG, &["update", "--yes"]);
     assert_eq!(brought(&world.run(CONFIG)), all);
-}
-
-#[test]
-fn a_program_with_its_own_tools_gets_no_more_than_the_agent_may_without_asking() {
-    let world = World::new();
-    let run = world.run("");
-    let now = agents_tool::Moment::default();
-    let unasked = |rights: Rights, mode| Standing::root(rights, mode, Bypass::Allowed).unasked(now);
-    use PermissionMode::{AcceptEdits, BypassPermissions, Default, Plan};
-    let trusted = run.agent(&definition(Source::User, None), Rights::nothing());
-    for (rights, mode, wanted) in [
-        (Rights::all(), BypassPermissions, Some(OwnRights::All)),
-        (Rights::all(), AcceptEdits, Some(OwnRights::Edit)),
-        (Rights::all(), Default, Some(OwnRights::Read)),
-        (Rights::all(), Plan, Some(OwnRights::Read)),
-        (Rights::all().without(["bash"]), BypassPermissions, Some(OwnRights::Edit)),
-        (
-            Rights::only(["read", "search", "find", "edit", "write", "bash(cargo *)"]),
-            BypassPermissions,
-            Some(OwnRights::Edit),
-        ),
-        (Rights::all().without(["write(secret/**)"]), BypassPermissions, Some(OwnRights::Read)),
-        (Rights::only(["read(src/**)"]), BypassPermissions, None),
-        (Rights::all().without(["read(.env)"]), BypassPermissions, None),
-        (Rights::nothing(), BypassPermissions, None),
-    ] {
-        let shown = format!("{rights} {mode:?}");
-        let work = trusted.equipment.work(unasked(rights, mode), trusted.area());
-        assert_eq!(work.map(|it| it.rights), wanted, "{shown}");
-    }
-    let stranger = run.agent(&definition(Source::Plugin("p".to_owned()), None), Rights::nothing());
-    let work = stranger.equipment.work(unasked(Rights::all(), BypassPermissions), stranger.area());
-    assert_eq!(work.map(|it| it.rights), Some(OwnRights::Read));
-    assert!(Effects::ALL.has(Effect::Network));
 }

@@ -19,6 +19,7 @@ use crate::{
 
 #[cfg(unix)]
 mod background;
+mod by_host;
 mod isolated;
 mod kept;
 

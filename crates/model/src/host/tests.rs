@@ -79,7 +79,7 @@ fn a_whole_task_is_run_with_the_rights_of_the_task_and_never_with_more() {
     for (host, configured, wanted, shown) in [
         ("claude", None, OwnRights::Read, "--tools Read,Grep,Glob"),
         ("claude", None, OwnRights::Edit, "--permission-mode acceptEdits"),
-        ("claude", None, OwnRights::All, "--permission-mode bypassPermissions"),
+        ("claude", None, OwnRights::All, "--allowedTools Bash,WebFetch,WebSearch"),
         ("claude", Some(OwnRights::Edit), OwnRights::All, "--permission-mode acceptEdits"),
         ("claude", Some(OwnRights::All), OwnRights::Read, "--tools Read,Grep,Glob"),
         ("codex", Some(OwnRights::Read), OwnRights::All, "--sandbox read-only"),

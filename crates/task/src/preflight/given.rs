@@ -10,7 +10,7 @@ use agents_tool::{Bypass, Moment, Standing};
 
 use crate::{
     effective::{EffectiveAgent, Planning},
-    id::TaskPath,
+    id::{Taken, TaskPath},
     limits::Limits,
     request::{DispatchSource, Form},
 };
@@ -133,7 +133,7 @@ pub struct Situation<'a> {
     /// How many run.
     pub running: usize,
     /// The names in the tree that are taken.
-    pub taken: &'a [TaskPath],
+    pub taken: &'a Taken<'a>,
     /// Now, on the clock of the grants.
     pub now: Moment,
 }

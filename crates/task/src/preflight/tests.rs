@@ -52,7 +52,7 @@ impl World {
         self.caller.source = Some(DispatchSource::TaskTool);
         for at in 0..depth {
             let name = format!("ancestor{at}");
-            self.caller.path = self.caller.path.child(&name, &[]);
+            self.caller.path = self.caller.path.child(&name, &crate::id::Taken::default());
             self.caller.lineage.push(AgentName::new(&name).unwrap());
         }
         self.caller.spawns = spawns;
@@ -72,7 +72,7 @@ impl World {
             left: self.left,
             slots: self.slots,
             running: 3,
-            taken: &[],
+            taken: Box::leak(Box::default()),
             now: Moment::default(),
         };
         preflight(batch, &self.caller, &self.settings, &situation)

@@ -118,7 +118,7 @@ impl tools::Spawner for Spawner {
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<Output, ToolError>> {
         Box::pin(async move {
-            let batch = request(batch);
+            let batch = request(&batch);
             let parent = Parent { id: self.id, budget: &self.budget, site: &self.site };
             let started = self
                 .runner
@@ -143,7 +143,7 @@ impl tools::Spawner for Spawner {
     }
 }
 
-fn request(batch: tools::Batch) -> Batch {
+fn request(batch: &tools::Batch) -> Batch {
     let isolation =
         |said: Option<bool>| said.map(|it| if it { Isolation::Worktree } else { Isolation::None });
     let tasks = batch.tasks.iter().map(|item| TaskRequest {

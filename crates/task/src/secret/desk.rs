@@ -106,11 +106,22 @@ impl Desk {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A task will ask: answers that come before it does are taken.
+    pub(crate) fn expect(
+        &self,
+        task: TaskId,
+        allowed: &[String],
+        longest: Option<Duration>,
+        mask: Arc<Mask>,
+    ) {
+        let allowed = allowed.iter().filter_map(|it| SecretKey::new(it)).collect();
+        self.state().bearers.insert(task, Known { allowed, longest, mask });
+    }
+
     pub(crate) fn pocket(&self, bearer: Bearer) -> Arc<Pocket> {
         let Bearer { task, path, allowed, longest, asks, mask } = bearer;
-        let allowed: Vec<SecretKey> = allowed.iter().filter_map(|it| SecretKey::new(it)).collect();
-        let known = Known { allowed: allowed.clone(), longest, mask: Arc::clone(&mask) };
-        self.state().bearers.insert(task, known);
+        self.expect(task, &allowed, longest, Arc::clone(&mask));
+        let allowed = allowed.iter().filter_map(|it| SecretKey::new(it)).collect();
         Arc::new(Pocket {
             desk: self.clone(),
             task,
@@ -123,7 +134,7 @@ impl Desk {
         })
     }
 
-    pub(super) fn forget(&self, task: TaskId) {
+    pub(crate) fn forget(&self, task: TaskId) {
         let mut state = self.state();
         state.waiting.retain(|it| it.request.task != task);
         state.approved.retain(|it| it.task != task);

@@ -70,13 +70,13 @@ impl ChainKey {
         Link(self.hasher().update(before.0.as_bytes()).update(record).finalize())
     }
 
-    /// Puts the next link at the end of a record, which is an object.
-    pub(super) fn link(&self, before: Link, record: &mut Vec<u8>) -> Link {
-        let link = self.next(before, record);
-        record.pop();
-        record.extend_from_slice(BEFORE.as_bytes());
-        record.extend_from_slice(link.0.to_hex().as_bytes());
-        record.extend_from_slice(AFTER.as_bytes());
+    /// Puts the next link at the end of the last record, which is an object and starts here.
+    pub(super) fn link(&self, before: Link, lines: &mut Vec<u8>, start: usize) -> Link {
+        let link = self.next(before, &lines[start..]);
+        lines.pop();
+        lines.extend_from_slice(BEFORE.as_bytes());
+        lines.extend_from_slice(link.0.to_hex().as_bytes());
+        lines.extend_from_slice(AFTER.as_bytes());
         link
     }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{
     TranscriptError,
     meta::{Meta, Stamp},
-    reader::{Loaded, Record},
+    reader::{Entry, Loaded, Record},
     store::{Standing, Store},
     tree::{Node, tree},
     wire::Begin,
@@ -78,6 +78,26 @@ pub enum Item {
     Compacted(usize),
 }
 
+impl Item {
+    /// What a record shows. How a task began and ended stands at the top of its page.
+    #[must_use]
+    pub fn of(entry: &Entry) -> Vec<Self> {
+        match &entry.record {
+            Record::Usage(spent) => vec![Self::Turn {
+                number: spent.turn,
+                at: entry.at,
+                usage: spent.tokens,
+                cost: spent.cost,
+            }],
+            Record::Compacted(compacted) => vec![Self::Compacted(compacted.left_out)],
+            Record::Message(message) => {
+                message.parts.iter().map(|part| item(message.role, part)).collect()
+            }
+            Record::Begin(_) | Record::Outcome(_) => Vec::new(),
+        }
+    }
+}
+
 impl Page {
     /// The page of a task.
     ///
@@ -113,23 +133,7 @@ impl Page {
         if !meta.state.is_terminal() {
             (meta.turns, meta.usage, meta.cost) = loaded.spent();
         }
-        let mut items = Vec::new();
-        for entry in &loaded.entries {
-            match &entry.record {
-                Record::Usage(spent) => items.push(Item::Turn {
-                    number: spent.turn,
-                    at: entry.at,
-                    usage: spent.tokens,
-                    cost: spent.cost,
-                }),
-                Record::Compacted(compacted) => items.push(Item::Compacted(compacted.left_out)),
-                Record::Message(message) => {
-                    items.extend(message.parts.iter().map(|part| item(message.role, part)));
-                }
-                // Shown at the top.
-                Record::Begin(_) | Record::Outcome(_) => {}
-            }
-        }
+        let items = loaded.entries.iter().flat_map(Item::of).collect();
         Self { meta, standing, earlier, begin, tree, items, damage }
     }
 

@@ -1,10 +1,14 @@
 //! Reading a transcript, whatever happened to it.
 
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+
 use agents_model::{Message, Usage, cost::MicroDollars};
+use camino::Utf8PathBuf;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
+    TranscriptError,
     meta::{Meta, Stamp},
     wire::{Begin, Compacted, Spent, Spoken},
 };
@@ -110,6 +114,49 @@ impl Line {
     }
 }
 
+/// What a line says; `None` if it is not a record.
+fn entry(text: &str) -> Option<Entry> {
+    let line = serde_json::from_str::<Line>(text).ok()?;
+    let (seq, at) = (line.seq, line.timestamp);
+    Some(Entry { seq, at, record: line.record()? })
+}
+
+/// Reads a transcript while it grows.
+#[derive(Debug)]
+pub struct Follow {
+    path: Utf8PathBuf,
+    read: u64,
+    /// The beginning of a line that is still being written.
+    rest: Vec<u8>,
+}
+
+impl Follow {
+    pub(super) fn new(path: Utf8PathBuf) -> Self {
+        Self { path, read: 0, rest: Vec::new() }
+    }
+
+    /// What was written since the last time, the first time everything. Half a line waits for its other half; what is not a record is
+    /// left out.
+    ///
+    /// # Errors
+    /// The file cannot be read. One that does not exist yet has nothing in it.
+    pub fn more(&mut self) -> Result<Vec<Entry>, TranscriptError> {
+        let failed = |source| TranscriptError::Io { path: self.path.clone(), source };
+        let mut file = match fs_err::File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        file.seek(SeekFrom::Start(self.read)).map_err(failed)?;
+        let count = file.read_to_end(&mut self.rest).map_err(failed)?;
+        self.read += count as u64;
+        let whole = self.rest.iter().rposition(|it| *it == b'\n').map_or(0, |at| at + 1);
+        let lines: Vec<u8> = self.rest.drain(..whole).collect();
+        let text = String::from_utf8_lossy(&lines);
+        Ok(text.lines().filter_map(|it| entry(it.trim())).collect())
+    }
+}
+
 /// Reads what can be read.
 pub(super) fn read(meta: Meta, text: &str) -> Loaded {
     let (mut entries, mut damage): (Vec<Entry>, Vec<Damage>) = (Vec::new(), Vec::new());
@@ -122,12 +169,7 @@ pub(super) fn read(meta: Meta, text: &str) -> Loaded {
         if text.is_empty() {
             continue;
         }
-        let parsed = serde_json::from_str::<Line>(text).ok();
-        let entry = parsed.and_then(|line| {
-            let (seq, at) = (line.seq, line.timestamp);
-            Some(Entry { seq, at, record: line.record()? })
-        });
-        let Some(entry) = entry else {
+        let Some(entry) = entry(text) else {
             hurt(if whole.is_none() { Harm::Torn } else { Harm::Malformed });
             continue;
         };

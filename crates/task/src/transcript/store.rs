@@ -5,7 +5,7 @@ use std::{
     io,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -17,7 +17,7 @@ use super::{
     TranscriptError,
     chain::{self, ChainKey, Verdict},
     meta::{Meta, Stamp, State},
-    reader::{self, Loaded},
+    reader::{self, Follow, Loaded},
     retention::{self, Known, Retention},
     sync::Syncer,
     writer::{Opening, Writer},
@@ -43,6 +43,8 @@ pub(super) struct Inner {
     owner: OnceLock<Result<Owner, String>>,
     problems: Mutex<Vec<String>>,
     open: AtomicUsize,
+    /// Whether a sweep is going to come.
+    sweeping: AtomicBool,
     pub(super) syncer: Syncer,
 }
 
@@ -105,6 +107,7 @@ impl Store {
             owner: OnceLock::new(),
             problems: Mutex::default(),
             open: AtomicUsize::new(0),
+            sweeping: AtomicBool::new(false),
             syncer: Syncer::default(),
         }))
     }
@@ -115,10 +118,16 @@ impl Store {
         &self.0.dir
     }
 
-    /// The file with the records of a task, for whoever follows it while it grows.
+    /// The file with the records of a task.
     #[must_use]
     pub fn path(&self, id: TaskId) -> Utf8PathBuf {
         self.0.records(id)
+    }
+
+    /// Reads the transcript of a task while it grows.
+    #[must_use]
+    pub fn follow(&self, id: TaskId) -> Follow {
+        Follow::new(self.path(id))
     }
 
     /// Begins the transcript of a task. It always can: what cannot be written is among the [`problems`](Self::problems), and the
@@ -126,10 +135,13 @@ impl Store {
     #[must_use]
     pub fn begin(&self, opening: Opening) -> Writer {
         let writer = Writer::open(Arc::clone(&self.0), opening);
-        if self.0.retention != Retention::FOREVER {
+        // Many that begin together are followed by one sweep.
+        if self.0.retention != Retention::FOREVER && !self.0.sweeping.swap(true, Ordering::Relaxed)
+        {
             let store = Arc::downgrade(&self.0);
             self.0.syncer.work(move || {
                 if let Some(store) = store.upgrade() {
+                    store.sweeping.store(false, Ordering::Relaxed);
                     // Who cannot clean up says so when somebody wants it done.
                     let _ = Self(store).sweep();
                 }

@@ -23,7 +23,7 @@ fn opening(resumed_from: Option<TaskId>) -> Opening {
     Opening {
         id: TaskId::new(),
         agent: "worker".to_owned(),
-        path: TaskPath::root().child("worker", &[]),
+        path: TaskPath::root().child("worker", &crate::id::Taken::default()),
         parent: None,
         resumed_from,
         model: "script/any".to_owned(),
@@ -165,6 +165,30 @@ fn a_torn_last_line_is_said_and_the_rest_is_read() {
         assert!(loaded.messages().eq(&talk()));
         assert_eq!(loaded.damage, [Damage { line: 7, harm: Harm::Torn }], "{cut}");
     }
+}
+
+#[test]
+fn what_grows_can_be_followed() {
+    let scratch = Scratch::new();
+    let store = Store::new(&scratch.path("tasks"));
+    let id = run(&store, &talk());
+    let whole = fs_err::read(store.path(id)).unwrap();
+    let mut follow = store.follow(id);
+    fs_err::remove_file(store.path(id)).unwrap();
+    assert_eq!(follow.more().unwrap(), [], "it is not there yet");
+    let mut seen = Vec::new();
+    for end in (0..=whole.len()).step_by(97).chain([whole.len()]) {
+        fs_err::write(store.path(id), &whole[..end]).unwrap();
+        seen.extend(follow.more().unwrap());
+    }
+    assert_eq!(seen, store.load(id).unwrap().entries);
+    let shown: String = seen.iter().flat_map(Item::of).map(|it| it.text()).collect();
+    assert!(
+        shown.starts_with(
+            "> triage run 42\n~ hm\nso\n[read] {\"path\":\"ci.log\"}\n  [read]\n  | three lines\n"
+        ),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -470,6 +494,7 @@ fn what_a_run_that_was_cut_off_took_is_what_was_written() {
     let usage = Usage { input: 10, output: 5, ..Usage::default() };
     writer.spent(1, &usage, Some(MicroDollars(3)));
     writer.spent(2, &usage, Some(MicroDollars(4)));
+    writer.message(&Message::assistant("so far"));
     let (turns, spent, cost) = store.load(id).unwrap().spent();
     assert_eq!((turns, spent.input, cost), (2, 20, Some(MicroDollars(7))));
 }

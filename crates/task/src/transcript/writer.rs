@@ -8,6 +8,7 @@ use std::{
 
 use agents_model::{Message, Role, ToolSpec, Usage, cost::MicroDollars};
 use agents_tool::secrets::Mask;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 
 use super::{
@@ -52,13 +53,28 @@ pub struct Writer {
     /// Whether half of a line may be at the end of the file.
     torn: bool,
     phase: Phase,
-    line: Vec<u8>,
+    /// What is not written yet.
+    lines: Vec<u8>,
+    /// The link and the number of records when something was written last.
+    written: (Option<Link>, u64),
+    path: Utf8PathBuf,
+    /// The last moment, as it is written: a second has many records.
+    now: (Stamp, String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Open,
     Over,
+}
+
+/// When a record is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// At once.
+    Now,
+    /// With the next one, which comes soon: two in one go cost half.
+    Soon,
 }
 
 /// The file.
@@ -99,9 +115,20 @@ impl Writer {
             seal: None,
         };
         let link = store.key().map(|key| key.first(&id.to_string()));
-        let (file, phase) = (Held::Nowhere, Phase::Open);
-        let mut writer =
-            Self { store, mask, meta, file, link, torn: false, phase, line: Vec::new() };
+        let now = (meta.started_at, meta.started_at.to_string());
+        let mut writer = Self {
+            path: store.records(id),
+            store,
+            mask,
+            meta,
+            file: Held::Nowhere,
+            link,
+            torn: false,
+            phase: Phase::Open,
+            lines: Vec::new(),
+            written: (link, 0),
+            now,
+        };
         if let Err(error) = writer.create() {
             writer.fail(&error);
         }
@@ -110,7 +137,7 @@ impl Writer {
 
     fn create(&mut self) -> Result<(), String> {
         self.meta.owner = Some(self.store.owner()?.to_owned());
-        let file = open(&self.store, self.meta.id, Make::New).map_err(|it| it.to_string())?;
+        let file = open(&self.path, Make::New).map_err(|it| it.to_string())?;
         self.file = if self.store.may_keep_open() { Held::Open(file) } else { Held::Each };
         self.save().map_err(|it| it.to_string())
     }
@@ -134,39 +161,63 @@ impl Writer {
     }
 
     /// One more record.
-    fn append(&mut self, kind: &str, record: &impl Serialize) {
+    fn append(&mut self, kind: &str, record: &impl Serialize, when: When) {
         if matches!(self.file, Held::Nowhere) {
             return;
         }
-        let mut line = std::mem::take(&mut self.line);
-        line.clear();
-        let written = self.encode(&mut line, kind, record).and_then(|link| {
-            self.write(&line)?;
-            Ok(link)
-        });
-        match written {
+        let now = Stamp::now();
+        if now != self.now.0 {
+            self.now = (now, now.to_string());
+        }
+        let mut lines = std::mem::take(&mut self.lines);
+        let start = lines.len();
+        match self.encode(&mut lines, kind, record) {
             Ok(link) => {
                 self.link = link;
                 self.meta.records += 1;
             }
-            Err(error) => self.fail(&error.to_string()),
+            Err(error) => {
+                lines.truncate(start);
+                self.fail(&error.to_string());
+            }
         }
-        self.line = line;
+        self.lines = lines;
+        if when == When::Now {
+            self.flush();
+        }
     }
 
     fn encode(
         &self,
-        line: &mut Vec<u8>,
+        lines: &mut Vec<u8>,
         kind: &str,
         record: &impl Serialize,
     ) -> io::Result<Option<Link>> {
-        let (seq, timestamp) = (self.meta.records, Stamp::now());
-        write!(line, r#"{{"seq":{seq},"timestamp":"{timestamp}","{kind}":"#)?;
-        serde_json::to_writer(&mut *line, record)?;
-        line.push(b'}');
-        let link = self.link.zip(self.store.key()).map(|(link, key)| key.link(link, line));
-        line.push(b'\n');
+        let start = lines.len();
+        let (seq, timestamp) = (self.meta.records, &self.now.1);
+        write!(lines, r#"{{"seq":{seq},"timestamp":"{timestamp}","{kind}":"#)?;
+        serde_json::to_writer(&mut *lines, record)?;
+        lines.push(b'}');
+        let link = self.link.zip(self.store.key()).map(|(link, key)| key.link(link, lines, start));
+        lines.push(b'\n');
         Ok(link)
+    }
+
+    /// Hands everything that waits to the system. What cannot be written was never there.
+    fn flush(&mut self) {
+        if self.lines.is_empty() {
+            return;
+        }
+        let mut lines = std::mem::take(&mut self.lines);
+        match self.write(&lines) {
+            Ok(()) => self.written = (self.link, self.meta.records),
+            Err(error) => {
+                (self.link, self.meta.records) = self.written;
+                self.fail(&error.to_string());
+            }
+        }
+        lines.clear();
+        self.lines = lines;
     }
 
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
@@ -174,7 +225,7 @@ impl Writer {
         let mut file = match &self.file {
             Held::Open(file) => file,
             Held::Each => {
-                each = open(&self.store, self.meta.id, Make::No)?;
+                each = open(&self.path, Make::No)?;
                 &each
             }
             Held::Nowhere => return Ok(()),
@@ -191,7 +242,7 @@ impl Writer {
 
     fn sync(&self) {
         if !matches!(self.file, Held::Nowhere) {
-            self.store.syncer.file(self.store.records(self.meta.id));
+            self.store.syncer.file(self.path.clone());
         }
     }
 
@@ -200,6 +251,7 @@ impl Writer {
             return;
         }
         self.phase = Phase::Over;
+        self.flush();
         self.meta.finished_at = Some(Stamp::now());
         let nowhere = matches!(self.file, Held::Nowhere);
         self.sync();
@@ -219,7 +271,7 @@ enum Make {
     No,
 }
 
-fn open(store: &Inner, id: TaskId, make: Make) -> io::Result<File> {
+fn open(path: &Utf8Path, make: Make) -> io::Result<File> {
     let mut options = fs_err::OpenOptions::new();
     options.append(true).create_new(make == Make::New);
     #[cfg(unix)]
@@ -227,7 +279,7 @@ fn open(store: &Inner, id: TaskId, make: Make) -> io::Result<File> {
         use fs_err::os::unix::fs::OpenOptionsExt as _;
         options.mode(0o600);
     }
-    Ok(options.open(store.records(id))?.into_parts().0)
+    Ok(options.open(path)?.into_parts().0)
 }
 
 impl Recorder for Writer {
@@ -247,12 +299,12 @@ impl Recorder for Writer {
             schema_is_own: matches!(agent.schema, Some((_, SchemaFrom::Definition))),
             tools: names().collect(),
         };
-        self.append("begin", &begin);
+        self.append("begin", &begin, When::Soon);
     }
 
     fn message(&mut self, message: &Message) {
         let mask = Arc::clone(&self.mask);
-        self.append("message", &Spoken::new(message, &mask));
+        self.append("message", &Spoken::new(message, &mask), When::Now);
         // What the model is told comes after what it said: a turn is over.
         if message.role == Role::User {
             self.sync();
@@ -260,11 +312,12 @@ impl Recorder for Writer {
     }
 
     fn spent(&mut self, turn: u64, usage: &Usage, cost: Option<MicroDollars>) {
-        self.append("usage", &Spent { turn, tokens: *usage, cost });
+        // The answer that it was for follows.
+        self.append("usage", &Spent { turn, tokens: *usage, cost }, When::Soon);
     }
 
     fn compacted(&mut self, left_out: usize) {
-        self.append("compacted", &Compacted { left_out });
+        self.append("compacted", &Compacted { left_out }, When::Soon);
     }
 
     fn end(&mut self, outcome: &Outcome) {
@@ -280,7 +333,7 @@ impl Recorder for Writer {
         self.meta.cost = report.cost;
         if let Ok(outcome) = serde_json::to_value(outcome) {
             let mask = Arc::clone(&self.mask);
-            self.append("outcome", &*hide_in(&outcome, &mask));
+            self.append("outcome", &*hide_in(&outcome, &mask), When::Now);
         }
         self.close();
     }

@@ -2,11 +2,14 @@
 
 use std::{sync::Arc, time::Instant};
 
-use agents_model::{Event, ModelError, Problem, Request, ToolChoice, Turn, error::Deadline};
+use agents_model::{
+    Event, ModelError, OutputSchema, Problem, Request, ToolChoice, Turn, error::Deadline,
+    event::ToolPhase,
+};
 use agents_system::explain::{Explain as _, with_causes};
 use futures_util::TryStreamExt as _;
 
-use super::Task;
+use super::{Task, whole};
 use crate::{
     event::What,
     limits::{Allowance, Limit},
@@ -37,10 +40,11 @@ impl Task {
         let request = self.request(allowance);
         let cancel = self.ground.cancel.child_token();
         let mut turn = Turn::default();
+        let mut used = 0;
         let answered = {
             let emitter = &self.emitter;
             let provider = Arc::clone(&self.ground.provider);
-            let (turn, streaming) = (&mut turn, cancel.clone());
+            let (turn, used, streaming) = (&mut turn, &mut used, cancel.clone());
             let answering = async move {
                 let mut events = provider.stream(request, streaming).await?;
                 while let Some(event) = events.try_next().await? {
@@ -48,6 +52,10 @@ impl Task {
                         Event::Text(text) => emitter.emit(What::Text { text: text.clone() }),
                         Event::Thinking(text) => {
                             emitter.emit(What::Thinking { text: text.clone() });
+                        }
+                        Event::ToolNotice(notice) => {
+                            *used += u64::from(notice.phase == ToolPhase::Begins);
+                            emitter.emit(whole::shown(notice));
                         }
                         _ => {}
                     }
@@ -72,7 +80,8 @@ impl Task {
         // Whatever became of it, the connection is not needed any more.
         cancel.cancel();
         self.spend(turn.usage);
-        self.heard(&turn.message);
+        self.own_calls += used;
+        self.heard(&turn);
         if !turn.model.is_empty() {
             self.report.model.clone_from(&turn.model);
         }
@@ -89,13 +98,27 @@ impl Task {
         if let Some(end) = self.ground.budget.end() {
             deadlines.total = deadlines.total.min(end.saturating_duration_since(Instant::now()));
         }
+        if self.is_whole() {
+            let silence = whole::SILENCE.min(deadlines.total);
+            deadlines.first_token = deadlines.first_token.max(silence);
+            deadlines.idle = deadlines.idle.max(silence);
+        }
         let short = allowance.tokens.filter(|left| *left <= SHORT);
         let mut request = Request::new(self.agent.model.model.id.clone())
-            .with_system(self.agent.system.as_str())
+            .with_system(if self.is_whole() { self.agent.role() } else { &self.agent.system })
             .with_choice(std::mem::replace(&mut self.choice, ToolChoice::Auto))
             .with_deadlines(deadlines);
         request.messages = self.history.messages();
-        request.tools = Arc::clone(&self.specs);
+        match &self.whole {
+            None => request.tools = Arc::clone(&self.specs),
+            Some(work) => {
+                request.schema = self.schema().map(|schema| {
+                    let name = "result".to_owned();
+                    Arc::new(OutputSchema { name, schema: schema.json().clone() })
+                });
+                request.work = Some(work.clone());
+            }
+        }
         request.effort = self.agent.model.effort.map(|(effort, _)| effort.into());
         request.max_output_tokens = short.and_then(|left| u32::try_from(left).ok());
         request

@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod contract;
+mod docs;
 mod endings;
 mod isolate;
 mod over_http;
 mod results;
 mod scale;
+mod subagents;
 mod transcripts;
 mod tree;
 mod watchdogs;
@@ -29,6 +31,7 @@ use agents_task::{
     Batch, Broker, Budget, Caller, EffectiveAgent, Ground, Limits, Outcome, Patience, Settings,
     Situation, TaskId, TaskRequest, Unrecorded,
     event::{Event, What},
+    id::Taken,
     preflight, run,
     turns::{Around, tools_of},
 };
@@ -131,7 +134,7 @@ impl World {
             left: Limits::default(),
             slots: None,
             running: 0,
-            taken: &[],
+            taken: &Taken::default(),
             now: Moment::default(),
         };
         let batch = Batch::from(self.request.clone());

@@ -2,10 +2,10 @@
 
 use agents_model::{Message, Part, Role};
 use agents_task::{
-    Ending,
+    Ending, TaskId,
     event::What,
     resume::{self, ResumeError},
-    transcript::{Page, Record, State, Store, tree},
+    transcript::{ChainKey, Page, Record, Retention, Standing, State, Store, Verdict, tree},
 };
 use agents_testkit::scratch::Scratch;
 use tokio_util::sync::CancellationToken;
@@ -146,6 +146,18 @@ fn what_cannot_be_resumed_says_why() {
     assert!(ran.outcomes.unwrap_err().to_string().contains("Unknown agent \"worker\""));
 }
 
+/// Waits until a program that was killed is gone. A program that it was just about to start has its lock for a moment longer.
+fn gone(store: &Store, id: TaskId) {
+    let meta = store.meta(id).unwrap();
+    for _ in 0..1000 {
+        if store.standing(&meta) == Standing::Interrupted {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("it is still taken for alive");
+}
+
 /// The other half of the next test: it is killed in the middle of a call.
 #[test]
 #[ignore = "run by the test below"]
@@ -191,6 +203,7 @@ fn a_killed_program_leaves_a_run_that_can_be_resumed() {
     ));
     child.kill().unwrap();
     child.wait().unwrap();
+    gone(&store, id);
     let resumption = resume::prepare(&store, &id.to_string(), "go on").unwrap();
     let messages = &resumption.request.continues.as_ref().unwrap().messages;
     let last = messages.last().unwrap();
@@ -218,6 +231,82 @@ fn a_killed_program_leaves_a_run_that_can_be_resumed() {
         (Ending::Completed, "went on")
     );
     assert!(ran.events.iter().any(|it| matches!(it.what, What::Started { .. })));
+}
+
+/// The other half of the next test: it works until it is killed, and tells each turn when it begins.
+#[test]
+#[ignore = "run by the test below"]
+#[allow(clippy::disallowed_methods, reason = "how the test below tells it where")]
+fn a_program_that_works_until_it_is_killed() {
+    use std::io::Write as _;
+    let Some(dir) = std::env::var_os("KILLED_IN") else { return };
+    let dir = camino::Utf8Path::from_path(dir.as_ref()).unwrap();
+    let store = Store::with(dir, Retention::FOREVER, Some(ChainKey::new([7; 32])));
+    let script = "[[replies]]\nwhen = { tool = \"find\" }\ncalls = [{ name = \"find\", input = { pattern = \"*\" } }]\n";
+    let place = Place::new().agent("worker", &[], script, |it| it.limits.turns = Some(1_000_000));
+    let mut manner = kept(&store);
+    manner.settings.limits = agents_task::Limits::default();
+    manner.sink = Some(std::sync::Arc::new(|event: &agents_task::event::Event| {
+        if let What::Turn { number } = event.what {
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "turn {number}").and_then(|()| out.flush()).unwrap();
+        }
+    }));
+    run(place, &one("worker"), manner);
+}
+
+#[cfg(unix)]
+#[test]
+#[allow(clippy::disallowed_methods, reason = "it is killed, not waited for")]
+fn killed_anywhere_every_turn_that_was_told_is_there() {
+    use std::io::BufRead as _;
+    for round in 0..12_u64 {
+        let scratch = Scratch::new();
+        let dir = scratch.path("tasks");
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "transcripts::a_program_that_works_until_it_is_killed",
+                "--ignored",
+                "--nocapture",
+            ])
+            .env("KILLED_IN", &dir)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        // At another turn, and at another moment of it, each time.
+        let wanted = format!("turn {}", 2 + round * 7);
+        assert!(lines.any(|it| it.unwrap() == wanted));
+        std::thread::sleep(std::time::Duration::from_micros(round * 83));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let told =
+            lines.map_while(Result::ok).filter_map(|it| it.strip_prefix("turn ")?.parse().ok());
+        let told: u64 = told.last().unwrap_or(2 + round * 7);
+        let store = Store::with(&dir, Retention::FOREVER, Some(ChainKey::new([7; 32])));
+        let id = store.ids().unwrap()[0];
+        let loaded = store.load(id).unwrap();
+        gone(&store, id);
+        assert!(loaded.spent().0 >= told - 1, "{} of {told}", loaded.spent().0);
+        let answers =
+            loaded.messages().filter(|it| matches!(it.parts.first(), Some(Part::ToolResult(_))));
+        assert!(answers.count() as u64 >= told - 1);
+        assert!(matches!(store.verify(id).unwrap(), Some(Verdict::Intact { .. })));
+        let messages = resume::conversation(&[loaded]);
+        for pair in messages.windows(2) {
+            let ids = |message: &Message| -> Vec<String> {
+                message.tool_calls().map(|it| it.id.clone()).collect()
+            };
+            let results = pair[1].parts.iter().filter_map(|it| match it {
+                Part::ToolResult(result) => Some(result.id.clone()),
+                _ => None,
+            });
+            assert_eq!(ids(&pair[0]), results.collect::<Vec<_>>());
+        }
+        assert!(messages.last().unwrap().tool_calls().next().is_none());
+        resume::prepare(&store, &id.to_string(), "go on").unwrap();
+    }
 }
 
 #[test]

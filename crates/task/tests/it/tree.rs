@@ -17,7 +17,7 @@ use agents_model::{
 };
 use agents_task::{
     Batch, Broker, Limits, Outcome, Patience, Refused, Runner, Settings, Surroundings, TaskRequest,
-    event::{Event, What},
+    event::{Event, Sink, What},
     outcome::Ending,
     runner::{Common, Equipment, Opened, Unavailable, Wearer},
     transcript::Store,
@@ -148,13 +148,22 @@ pub(crate) struct Manner {
     pub(crate) cancel: CancellationToken,
     pub(crate) patience: Patience,
     pub(crate) transcripts: Option<Store>,
+    /// Who else wants to know.
+    pub(crate) sink: Option<Arc<dyn Sink>>,
 }
 
 impl Default for Manner {
     fn default() -> Self {
         let settings = Settings { bypass: Bypass::Allowed, ..Settings::default() };
         let cancel = CancellationToken::new();
-        Self { settings, concurrency: 8, cancel, patience: Patience::default(), transcripts: None }
+        Self {
+            settings,
+            concurrency: 8,
+            cancel,
+            patience: Patience::default(),
+            transcripts: None,
+            sink: None,
+        }
     }
 }
 
@@ -166,7 +175,12 @@ pub(crate) fn run(place: Place, batch: &Batch, manner: Manner) -> Ran {
         let common = Common {
             settings: manner.settings,
             broker: Broker::unattended(),
-            sink: Arc::new(move |event: &Event| log.lock().unwrap().push(event.clone())),
+            sink: Arc::new(move |event: &Event| {
+                if let Some(sink) = &manner.sink {
+                    sink.event(event);
+                }
+                log.lock().unwrap().push(event.clone());
+            }),
             artifacts,
             transcripts: manner.transcripts,
             secrets: None,

@@ -18,6 +18,7 @@ use super::{
     },
     control::elsewhere,
     live::Live,
+    meant,
     terminal::TICK,
     transcripts, wait,
     work::runtime,
@@ -35,7 +36,7 @@ enum Left {
 
 pub(super) fn run(settings: &Settings, output: &Output, prefix: &str) -> Result<ExitCode, Failure> {
     let store = transcripts(settings);
-    let id = store.find_by_prefix(prefix)?;
+    let id = meant(&store, prefix)?;
     let path = store.meta(id)?.path;
     process::listen_for_interrupts();
     let watcher = Watcher { settings, output, id, path, asker: output.asker(), asked: Vec::new() };

@@ -3,10 +3,7 @@
 use std::process::ExitCode;
 
 use agents_system::explain::ErrorKind;
-use agents_task::{
-    TaskId,
-    transcript::{Standing, TranscriptError},
-};
+use agents_task::{TaskId, transcript::Standing};
 use serde::Serialize;
 
 use super::{
@@ -15,7 +12,7 @@ use super::{
         client::{Start, ask, unexpected},
         wire::{Asked, Consent, How, Request, Running, Say, Status},
     },
-    transcripts,
+    meant, transcripts,
 };
 use crate::{args::Lasting, failure::Failure, output::Output, settings::Settings};
 
@@ -54,8 +51,8 @@ pub(super) fn cancel(
     prefixes: &[String],
 ) -> Result<ExitCode, Failure> {
     let store = transcripts(settings);
-    let ids: Result<Vec<TaskId>, TranscriptError> =
-        prefixes.iter().map(|prefix| store.find_by_prefix(prefix)).collect();
+    let ids: Result<Vec<TaskId>, Failure> =
+        prefixes.iter().map(|prefix| meant(&store, prefix)).collect();
     for id in ids? {
         let meta = store.meta(id)?;
         let standing = store.standing(&meta);

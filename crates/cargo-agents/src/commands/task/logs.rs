@@ -9,7 +9,7 @@ use std::{
 use agents_system::{explain::ErrorKind, process};
 use agents_task::transcript::Standing;
 
-use super::transcripts;
+use super::{meant, transcripts};
 use crate::{failure::Failure, output::Output, settings::Settings};
 
 /// How often it is looked whether there is more.
@@ -30,7 +30,7 @@ pub(super) fn run(
     follow: Follow,
 ) -> Result<ExitCode, Failure> {
     let store = transcripts(settings);
-    let id = store.find_by_prefix(prefix)?;
+    let id = meant(&store, prefix)?;
     let broken = |error: std::io::Error| Failure::new(ErrorKind::Failure, error.to_string());
     let mut file = fs_err::File::open(store.path(id)).map_err(broken)?;
     process::listen_for_interrupts();

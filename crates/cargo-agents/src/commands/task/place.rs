@@ -29,7 +29,7 @@ use futures_util::future::BoxFuture;
 use super::super::{agent, model::Models};
 use crate::{
     failure::Failure,
-    hands::{self, Hands, Us},
+    hands::{self, Hands, Heard, Us},
     here::{BrokenWorkspace, Here, visit},
     settings::Settings,
 };
@@ -45,8 +45,8 @@ pub(super) struct Place {
     isolated: (Carry, Settle),
     hands: Hands,
     findings: Vec<Finding>,
-    /// What is found out while tasks run, each thing once.
-    heard: Mutex<Vec<Finding>>,
+    /// What is found out while tasks run.
+    heard: Mutex<Vec<Heard>>,
     /// Those that were opened, so that all tasks share their connections and permits.
     opened: Mutex<HashMap<String, Arc<dyn Provider>>>,
 }
@@ -85,18 +85,23 @@ impl Place {
         &self.findings
     }
 
-    fn hear(&self, findings: Vec<Finding>) {
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        for finding in findings {
-            if !heard.contains(&finding) {
-                heard.push(finding);
-            }
-        }
+    fn hear(&self, heard: Heard, findings: Vec<Finding>) {
+        heard.lock().unwrap_or_else(PoisonError::into_inner).extend(findings);
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).push(heard);
     }
 
-    /// What was found out while tasks ran.
+    /// What was found out while tasks ran, each thing once.
     pub(super) fn heard(&self) -> Vec<Finding> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let all = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = Vec::new();
+        for heard in all.iter() {
+            for finding in heard.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+                if !told.contains(finding) {
+                    told.push(finding.clone());
+                }
+            }
+        }
+        told
     }
 
     /// Ends everything that was started for tasks.
@@ -204,7 +209,7 @@ impl Surroundings for Place {
                 ..Session::default()
             };
             let given = self.hands.equip(hands::Wearer { definition, rights, area, session }).await;
-            self.hear(given.findings);
+            self.hear(given.heard, given.findings);
             Ok(Equipment {
                 catalogue: given.catalogue,
                 hooks: given.hooks.unwrap_or_else(|| Arc::new(NoHooks)),

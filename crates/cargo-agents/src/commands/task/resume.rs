@@ -3,12 +3,14 @@
 use agents_system::finding::Finding;
 use agents_task::{Batch, resume};
 
-use super::{assignment::Input, grants, transcripts, work::Job};
+use super::{assignment::Input, grants, meant, transcripts, work::Job};
 use crate::{args::ResumeArgs, failure::Failure, settings::Settings};
 
 pub(super) fn job(settings: &Settings, args: &ResumeArgs, input: Input) -> Result<Job, Failure> {
     let prompt = if args.reads_input() { input.text()? } else { args.prompt.clone() };
-    let mut resumption = resume::prepare(&transcripts(settings), &args.id, &prompt)?;
+    let store = transcripts(settings);
+    let id = meant(&store, &args.id)?.to_string();
+    let mut resumption = resume::prepare(&store, &id, &prompt)?;
     args.manner.complete(&mut resumption.request);
     Ok(Job {
         batch: Batch::from(resumption.request),

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     list::{TaskView, view},
-    transcripts,
+    meant, transcripts,
 };
 use crate::{args::PageFormat, failure::Failure, output::Output, settings::Settings};
 
@@ -39,7 +39,7 @@ pub(super) fn run(
     file: Option<&Utf8Path>,
 ) -> Result<ExitCode, Failure> {
     let store = transcripts(settings);
-    let id = store.find_by_prefix(prefix)?;
+    let id = meant(&store, prefix)?;
     let page = Page::load(&store, id)?;
     if output.is_json() {
         let integrity = store.verify(id)?.map(|it| match it {

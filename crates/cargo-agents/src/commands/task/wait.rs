@@ -6,11 +6,11 @@ use agents_system::explain::ErrorKind;
 use agents_task::{
     Outcome, TaskId,
     event::{Event, What},
-    transcript::{Meta, Standing, Store, TranscriptError},
+    transcript::{Meta, Standing, Store},
 };
 use serde::Serialize;
 
-use super::{told, transcripts};
+use super::{meant, told, transcripts};
 use crate::{failure::Failure, output::Output, settings::Settings};
 
 /// How often it is looked at a task that runs in another terminal.
@@ -39,8 +39,8 @@ pub(super) fn run(
     prefixes: &[String],
 ) -> Result<ExitCode, Failure> {
     let store = transcripts(settings);
-    let ids: Result<Vec<TaskId>, TranscriptError> =
-        prefixes.iter().map(|prefix| store.find_by_prefix(prefix)).collect();
+    let ids: Result<Vec<TaskId>, Failure> =
+        prefixes.iter().map(|prefix| meant(&store, prefix)).collect();
     let (mut tasks, mut outcomes, mut interrupted) = (Vec::new(), Vec::new(), false);
     for id in ids? {
         let (meta, standing) = until_ended(settings, &store, id)?;
@@ -70,7 +70,7 @@ pub(super) fn collect(
     prefix: &str,
 ) -> Result<ExitCode, Failure> {
     let store = transcripts(settings);
-    let id = store.find_by_prefix(prefix)?;
+    let id = meant(&store, prefix)?;
     until_ended(settings, &store, id)?;
     result(output, &store, id)
 }

@@ -23,6 +23,8 @@ const FILES: &[(&str, &str)] = sample! {
     "orders/schema.sql" => "orders/schema.sql",
     "orders/drop.json" => "orders/drop.json.sample",
     "orders/.mcp.json" => "orders/mcp.json.sample",
+    "orders/.agents/agents/guide.md" => "orders/guide.md.sample",
+    "home/guide-script.toml" => "guide-script.toml",
     "orders/api/Cargo.toml" => "orders/api/Cargo.toml.sample",
     "orders/store/Cargo.toml" => "orders/store/Cargo.toml.sample",
     "crates/tinysql/Cargo.toml" => "crates/tinysql/Cargo.toml.sample",
@@ -50,6 +52,10 @@ user-plugins = false
 [[registry]]
 name = "sample"
 path = "../registry"
+
+[providers.sample]
+kind = "script"
+script = "guide-script.toml"
 "#;
 
 /// Writes everything below `root`.

@@ -181,10 +181,6 @@ pub(super) struct Agent<'r> {
 }
 
 impl Agent<'_> {
-    pub(super) fn area(&self) -> &Area {
-        &self.context.area
-    }
-
     pub(super) fn offered(&self) -> Vec<String> {
         self.executor.inner().offered().into_iter().map(|it| it.name).collect()
     }

@@ -145,7 +145,7 @@ text = "It builds."
         .iter()
         .map(|name| format!("- {{name: {name}, agent: helper, prompt: {name}, isolated: true, done-when: {{commands: [cargo test --offline]}}, max-turns: 3}}"))
         .collect();
-    scratch::write(&root.join("target/all.yaml"), &format!("tasks:\n{}\n", tasks.join("\n")));
+    scratch::write(&root.join("target/all.yaml"), format!("tasks:\n{}\n", tasks.join("\n")));
     let run = stage.run(&["batch", "target/all.yaml", "--mode", "accept-edits"]);
     for name in &names[..3] {
         assert!(run.stdout.contains(&format!("## {name}: completed\nIt builds.")), "{run:?}");

@@ -26,27 +26,40 @@ impl Page {
             let _ = writeln!(out, "\nwarning: {damage}");
         }
         for item in &self.items {
-            match item {
-                Item::Turn { number, at, usage, cost } => {
-                    let cost = cost.map(|it| format!(", {it}")).unwrap_or_default();
-                    let _ = writeln!(out, "\n--- turn {number} ({at}, {}{cost})", tokens(usage));
-                }
-                Item::Told(text) => block(&mut out, "> ", text),
-                Item::Said(text) => block(&mut out, "", text),
-                Item::Thought(text) => block(&mut out, "~ ", text),
-                Item::Called { tool, input } => block(&mut out, "", &format!("[{tool}] {input}")),
-                Item::Answered { tool, content, status } => {
-                    let failed = if *status == ToolStatus::Failed { " failed" } else { "" };
-                    let _ = writeln!(out, "  [{tool}{failed}]");
-                    block(&mut out, "  | ", content);
-                }
-                Item::Compacted(left_out) => {
-                    let _ =
-                        writeln!(out, "({left_out} earlier messages were left out from here on)");
-                }
-            }
+            item.write(&mut out);
         }
         tame(&out, Styles::Shown).into_owned()
+    }
+}
+
+impl Item {
+    /// As plain text, with the end of its last line. Nothing in it is obeyed by a terminal.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        tame(&out, Styles::Shown).into_owned()
+    }
+
+    fn write(&self, out: &mut String) {
+        match self {
+            Self::Turn { number, at, usage, cost } => {
+                let cost = cost.map(|it| format!(", {it}")).unwrap_or_default();
+                let _ = writeln!(out, "\n--- turn {number} ({at}, {}{cost})", tokens(usage));
+            }
+            Self::Told(text) => block(out, "> ", text),
+            Self::Said(text) => block(out, "", text),
+            Self::Thought(text) => block(out, "~ ", text),
+            Self::Called { tool, input } => block(out, "", &format!("[{tool}] {input}")),
+            Self::Answered { tool, content, status } => {
+                let failed = if *status == ToolStatus::Failed { " failed" } else { "" };
+                let _ = writeln!(out, "  [{tool}{failed}]");
+                block(out, "  | ", content);
+            }
+            Self::Compacted(left_out) => {
+                let _ = writeln!(out, "({left_out} earlier messages were left out from here on)");
+            }
+        }
     }
 }
 

@@ -1,0 +1,405 @@
+//! From decisions to deeds: the loop between the scheduler, the journal and whoever runs tasks.
+//!
+//! One [`Driver`] owns the state of a run. Whatever happens is applied, made durable, and only then acted on. Who runs tasks is an
+//! [`Executor`]: one method, which another engine implements in its own way.
+
+mod handle;
+mod life;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    future::Future,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use agents_system::cache::{Digest, digest};
+use agents_task::{Limits, TaskRequest};
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, JoinError, JoinSet},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    event::{Action, Allowance, Attempt, Ending, Event, Index, Millis, Outcome, PlanEnding, What},
+    graph::{NodeId, Work},
+    journal::{Fingerprint, Journal, JournalError, Memo},
+    schedule::Scheduler,
+};
+
+use handle::{Command, Order};
+pub use handle::{Handle, NotDone};
+use life::Beat;
+pub use life::Life;
+
+/// What is to be run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Start {
+    /// The node.
+    pub node: NodeId,
+    /// The number of the attempt, counted from 1. With the node and the run it names what is done, once and for all.
+    pub attempt: u32,
+    /// What is to be done, within what is left of the budget.
+    pub request: TaskRequest,
+}
+
+/// What a result depends on besides the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ground {
+    /// The agent, its tools and its model.
+    pub definition: Digest,
+    /// The files that it works on.
+    pub tree: Digest,
+}
+
+/// Whoever runs tasks.
+pub trait Executor: Send + Sync + 'static {
+    /// Runs a task until it has ended, one way or the other. When [`Life::stopped`] returns it should end soon; when the future
+    /// is dropped it must not go on. A task that cannot begin now, and may later, ends as [`Ending::Busy`].
+    fn run(&self, start: Start, life: Life) -> impl Future<Output = Outcome> + Send;
+
+    /// What the result depends on, if a result of an earlier run can stand for it: its effects included.
+    fn ground(&self, start: &Start) -> Option<Ground> {
+        _ = start;
+        None
+    }
+}
+
+/// Why a run could not be driven to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// What happened could not be written down. What ran was stopped; the run can be resumed.
+    #[error("the run cannot go on")]
+    Journal(#[from] JournalError),
+    /// Whoever drives asked for it. The run can be resumed.
+    #[error("the run was suspended")]
+    Suspended,
+}
+
+/// Told what happens, after it is durable.
+pub type Watcher = Arc<dyn Fn(&Event, &Scheduler) + Send + Sync>;
+
+/// Drives one run.
+pub struct Driver<E> {
+    scheduler: Scheduler,
+    journal: Journal,
+    executor: Arc<E>,
+    memo: Option<Memo>,
+    watcher: Option<Watcher>,
+    orders: mpsc::UnboundedReceiver<Order>,
+    handle: Handle,
+    clock: Clock,
+    running: JoinSet<Outcome>,
+    attempts: HashMap<tokio::task::Id, Attempt>,
+    controls: HashMap<Attempt, Control>,
+    /// Results that are known without running anything.
+    known: Vec<(Attempt, Outcome)>,
+    beats: (mpsc::UnboundedSender<Beat>, mpsc::UnboundedReceiver<Beat>),
+}
+
+struct Control {
+    token: CancellationToken,
+    abort: AbortHandle,
+    fingerprint: Option<Fingerprint>,
+}
+
+/// Never goes back, and does not care what happens to the clock of the machine while it runs.
+struct Clock {
+    base: Millis,
+    since: Instant,
+}
+
+impl Clock {
+    fn now(&self) -> Millis {
+        self.base.after(self.since.elapsed())
+    }
+
+    fn at(&self, instant: Instant) -> Millis {
+        self.base.after(instant.saturating_duration_since(self.since))
+    }
+
+    fn instant(&self, at: Millis) -> Instant {
+        self.since + at.since(self.base)
+    }
+}
+
+/// The time of the machine.
+#[must_use]
+pub fn wall_clock() -> Millis {
+    let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or(Duration::ZERO);
+    Millis(0).after(since)
+}
+
+impl<E> fmt::Debug for Driver<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").field("run", self.journal.id()).finish_non_exhaustive()
+    }
+}
+
+impl<E: Executor> Driver<E> {
+    /// For a run that was created, opened or forked. Must be called within a tokio runtime.
+    #[must_use]
+    pub fn new((journal, scheduler): (Journal, Scheduler), executor: Arc<E>) -> Self {
+        let (sender, orders) = mpsc::unbounded_channel();
+        // The clock of the machine may have been set back since the last event.
+        let base = wall_clock().max(scheduler.now());
+        Self {
+            scheduler,
+            journal,
+            executor,
+            memo: None,
+            watcher: None,
+            orders,
+            handle: Handle::new(sender),
+            clock: Clock { base, since: Instant::now() },
+            running: JoinSet::new(),
+            attempts: HashMap::new(),
+            controls: HashMap::new(),
+            known: Vec::new(),
+            beats: mpsc::unbounded_channel(),
+        }
+    }
+
+    /// The same, with results of earlier runs.
+    #[must_use]
+    pub fn recalling(mut self, memo: Memo) -> Self {
+        self.memo = Some(memo);
+        self
+    }
+
+    /// The same, telling somebody what happens.
+    #[must_use]
+    pub fn watched(mut self, watcher: Watcher) -> Self {
+        self.watcher = Some(watcher);
+        self
+    }
+
+    /// To say something to the run while it is driven.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Drives the run to its end, or until every way to it leads through an answer that nobody gives.
+    ///
+    /// # Errors
+    /// It has not ended, and can be resumed.
+    pub async fn run(mut self) -> Result<(PlanEnding, Scheduler), DriveError> {
+        let mut batch: Vec<Event> = Vec::new();
+        // Whoever ran these is gone.
+        for attempt in self.scheduler.busy().collect::<Vec<_>>() {
+            self.take(What::Interrupted { attempt }, &mut batch);
+        }
+        loop {
+            // Whatever came in time counts, however long it took us to look.
+            self.drain(&mut batch);
+            self.scheduler.advance(self.clock.now(), &mut batch);
+            let actions: Vec<Action> = self.scheduler.actions().collect();
+            self.write(&mut batch).await?;
+            for action in actions {
+                self.act(action);
+            }
+            if let Some(ending) = self.scheduler.ending() {
+                return Ok((ending, self.scheduler));
+            }
+            self.wait(&mut batch).await?;
+        }
+    }
+
+    /// Applies an event from outside; one that does not fit is nothing that happened.
+    fn take(&mut self, what: What, batch: &mut Vec<Event>) {
+        let event = what.at(self.clock.now());
+        if self.scheduler.accept(&event).is_ok() {
+            batch.push(event);
+        }
+    }
+
+    async fn write(&mut self, batch: &mut Vec<Event>) -> Result<(), DriveError> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let events = std::mem::take(batch);
+        let given_up: Vec<Attempt> = events
+            .iter()
+            .filter_map(|it| match &it.what {
+                What::Abandoned { attempt } => Some(*attempt),
+                _ => None,
+            })
+            .collect();
+        let told = if self.watcher.is_some() { events.clone() } else { Vec::new() };
+        if let Err(error) = self.journal.append(events).await {
+            // Nobody may go on with what is not written down.
+            self.running.shutdown().await;
+            return Err(error.into());
+        }
+        // They did not stop when they were told to.
+        for control in given_up.iter().filter_map(|it| self.controls.get(it)) {
+            control.abort.abort();
+        }
+        if let Some(watcher) = &self.watcher {
+            told.iter().for_each(|event| watcher(event, &self.scheduler));
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Start { attempt, allowance } => {
+                self.start(attempt, allowance.map(|it| *it).unwrap_or_default());
+            }
+            Action::Stop { attempt } => {
+                if let Some(control) = self.controls.get(&attempt) {
+                    control.token.cancel();
+                }
+            }
+            Action::Ask { .. } | Action::Finish { .. } => {}
+        }
+    }
+
+    fn start(&mut self, attempt: Attempt, allowance: Allowance) {
+        let Some(start) = self.start_of(attempt, allowance) else { return };
+        let fingerprint = self.executor.ground(&start).map(|ground| Fingerprint {
+            definition: ground.definition,
+            tree: ground.tree,
+            inputs: self.inputs(attempt.node, &start.request.prompt),
+        });
+        if let (Some(memo), Some(fingerprint)) = (&self.memo, &fingerprint)
+            && let Ok(Some(outcome)) = memo.recall(fingerprint)
+        {
+            self.known.push((attempt, outcome));
+            return;
+        }
+        let token = CancellationToken::new();
+        let life = Life::new(attempt, token.clone(), self.beats.0.clone());
+        let executor = Arc::clone(&self.executor);
+        let abort = self.running.spawn(async move { executor.run(start, life).await });
+        self.attempts.insert(abort.id(), attempt);
+        self.controls.insert(attempt, Control { token, abort, fingerprint });
+    }
+
+    fn start_of(&self, attempt: Attempt, allowance: Allowance) -> Option<Start> {
+        let node = self.scheduler.graph().node(attempt.node)?;
+        let Work::Agent(assignment) = &node.work else { return None };
+        let prompt = self.scheduler.prompt(attempt.node)?;
+        let mut request = assignment.request(&node.id, prompt, node.deadlines.run);
+        request.limits = request.limits.meet(Limits {
+            turns: allowance.turns,
+            tokens: allowance.tokens,
+            cost: allowance.cost,
+            ..Limits::default()
+        });
+        Some(Start { node: node.id.clone(), attempt: attempt.number, request })
+    }
+
+    /// What a node is told, whatever it is called and wherever it stands.
+    fn inputs(&self, index: Index, prompt: &str) -> Digest {
+        let work = self.scheduler.graph().node(index).map(|it| &it.work);
+        let said = match work {
+            Some(Work::Agent(assignment)) => {
+                let mut assignment = assignment.clone();
+                assignment.prompt = crate::reference::Template::plain(prompt);
+                serde_json::to_vec(&assignment).unwrap_or_default()
+            }
+            _ => prompt.as_bytes().to_vec(),
+        };
+        digest(&said)
+    }
+
+    /// Waits until something happens, and takes in all that has.
+    async fn wait(&mut self, batch: &mut Vec<Event>) -> Result<(), DriveError> {
+        for (attempt, outcome) in std::mem::take(&mut self.known) {
+            self.take(What::Ended { attempt, outcome: Arc::new(outcome) }, batch);
+        }
+        if !batch.is_empty() {
+            return Ok(());
+        }
+        let deadline = self.scheduler.next_deadline().map(|it| self.clock.instant(it));
+        let sleep = async {
+            match deadline {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            Some(order) = self.orders.recv() => self.obey(order, batch).await?,
+            Some(joined) = self.running.join_next_with_id(), if !self.running.is_empty() => {
+                self.joined(joined, batch);
+            }
+            Some((attempt, at)) = self.beats.1.recv() => {
+                self.scheduler.heard(attempt, self.clock.at(at));
+            }
+            () = sleep => {}
+        }
+        Ok(())
+    }
+
+    /// Takes in all that is there already; it shares one flush.
+    fn drain(&mut self, batch: &mut Vec<Event>) {
+        while let Ok((attempt, at)) = self.beats.1.try_recv() {
+            self.scheduler.heard(attempt, self.clock.at(at));
+        }
+        while let Some(joined) = self.running.try_join_next_with_id() {
+            self.joined(joined, batch);
+        }
+    }
+
+    fn joined(
+        &mut self,
+        joined: Result<(tokio::task::Id, Outcome), JoinError>,
+        batch: &mut Vec<Event>,
+    ) {
+        let (id, outcome) = match joined {
+            Ok((id, outcome)) => (id, outcome),
+            Err(error) => {
+                let why =
+                    if error.is_panic() { "whoever ran it panicked" } else { "it was dropped" };
+                (error.id(), Outcome::ended(Ending::Lost, why))
+            }
+        };
+        let Some(attempt) = self.attempts.remove(&id) else { return };
+        let control = self.controls.remove(&attempt);
+        let fingerprint = control.and_then(|it| it.fingerprint);
+        let before = batch.len();
+        let outcome = Arc::new(outcome);
+        self.take(What::Ended { attempt, outcome: Arc::clone(&outcome) }, batch);
+        // A result that came too late is none for others either.
+        let completed = self.scheduler.state(attempt.node) == crate::schedule::State::Completed;
+        if batch.len() > before
+            && completed
+            && let (Some(memo), Some(fingerprint)) = (&self.memo, fingerprint)
+        {
+            // Not being able to keep it costs money in the next run, and nothing in this one.
+            _ = memo.keep(&fingerprint, &outcome, self.clock.now());
+        }
+    }
+
+    async fn obey(&mut self, order: Order, batch: &mut Vec<Event>) -> Result<(), DriveError> {
+        let what = match order.command {
+            Command::Tell(what) => what,
+            Command::Suspend => {
+                self.controls.values().for_each(|it| it.token.cancel());
+                self.running.shutdown().await;
+                return Err(DriveError::Suspended);
+            }
+        };
+        let event = what.at(self.clock.now());
+        match self.scheduler.accept(&event) {
+            Err(rejected) => _ = order.reply.send(Err(rejected)),
+            Ok(()) => {
+                // Whoever said it hears that it is done when it is durable.
+                batch.push(event);
+                let actions: Vec<Action> = self.scheduler.actions().collect();
+                self.write(batch).await?;
+                for action in actions {
+                    self.act(action);
+                }
+                _ = order.reply.send(Ok(()));
+            }
+        }
+        Ok(())
+    }
+}

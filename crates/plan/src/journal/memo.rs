@@ -1,0 +1,107 @@
+//! Results that other runs may use again.
+
+use std::time::Duration;
+
+use agents_system::cache::Digest;
+use camino::{Utf8Path, Utf8PathBuf};
+use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite_migration::{M, Migrations};
+
+use super::JournalError;
+use crate::event::{Ending, Millis, Outcome};
+
+const STEPS: &[M<'static>] = &[M::up(
+    "CREATE TABLE memo (
+        definition BLOB NOT NULL,
+        inputs BLOB NOT NULL,
+        tree BLOB NOT NULL,
+        at INTEGER NOT NULL,
+        outcome TEXT NOT NULL,
+        PRIMARY KEY (definition, inputs, tree)
+    ) STRICT, WITHOUT ROWID;",
+)];
+
+/// Everything that a result depends on. Equal fingerprints have equal results, as far as anybody can know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint {
+    /// The agent, its tools and its model.
+    pub definition: Digest,
+    /// What it is told.
+    pub inputs: Digest,
+    /// The files that it works on.
+    pub tree: Digest,
+}
+
+/// The results. Only completed ones are kept. It is a cache: losing it costs money and nothing else.
+#[derive(Debug)]
+pub struct Memo {
+    connection: Connection,
+    path: Utf8PathBuf,
+}
+
+impl Memo {
+    pub(super) fn open(path: &Utf8Path) -> Result<Self, JournalError> {
+        let failed = |source| JournalError::Database { path: path.to_owned(), source };
+        let mut connection = Connection::open(path).map_err(failed)?;
+        connection.busy_timeout(Duration::from_secs(10)).map_err(failed)?;
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+        connection.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
+        Migrations::from_slice(STEPS).to_latest(&mut connection).map_err(|source| {
+            JournalError::Format { path: path.to_owned(), source: Box::new(source) }
+        })?;
+        Ok(Self { connection, path: path.to_owned() })
+    }
+
+    fn failed(&self, source: rusqlite::Error) -> JournalError {
+        JournalError::Database { path: self.path.clone(), source }
+    }
+
+    /// The result for a fingerprint. It cost nothing this time.
+    ///
+    /// # Errors
+    /// The results cannot be read.
+    pub fn recall(&self, of: &Fingerprint) -> Result<Option<Outcome>, JournalError> {
+        let sql = "SELECT outcome FROM memo WHERE definition = ?1 AND inputs = ?2 AND tree = ?3";
+        let key = params![of.definition.as_slice(), of.inputs.as_slice(), of.tree.as_slice()];
+        let mut statement = self.connection.prepare(sql).map_err(|it| self.failed(it))?;
+        let text: Option<String> = statement
+            .query_row(key, |row| row.get(0))
+            .optional()
+            .map_err(|source| self.failed(source))?;
+        // What an older version wrote and this one does not understand is no result.
+        let outcome = text.and_then(|it| serde_json::from_str::<Outcome>(&it).ok());
+        Ok(outcome.map(|it| Outcome { spent: Default::default(), ..it }))
+    }
+
+    /// Keeps a result, if it is one.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(
+        &self,
+        of: &Fingerprint,
+        outcome: &Outcome,
+        at: Millis,
+    ) -> Result<(), JournalError> {
+        if outcome.ending != Ending::Completed {
+            return Ok(());
+        }
+        let Ok(text) = serde_json::to_string(outcome) else { return Ok(()) };
+        let at = i64::try_from(at.0).unwrap_or(i64::MAX);
+        let sql = "INSERT OR REPLACE INTO memo (definition, inputs, tree, at, outcome) VALUES (?1, ?2, ?3, ?4, ?5)";
+        let row =
+            params![of.definition.as_slice(), of.inputs.as_slice(), of.tree.as_slice(), at, text];
+        self.connection.execute(sql, row).map_err(|source| self.failed(source))?;
+        Ok(())
+    }
+
+    /// Forgets what is older, and says how much that was.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn forget_before(&self, at: Millis) -> Result<usize, JournalError> {
+        let at = i64::try_from(at.0).unwrap_or(i64::MAX);
+        let gone = self.connection.execute("DELETE FROM memo WHERE at < ?1", [at]);
+        gone.map_err(|source| self.failed(source))
+    }
+}

@@ -1,0 +1,117 @@
+//! Programs that run when a sub-agent starts, and when it has ended.
+
+use std::time::Duration;
+
+use agents_system::{env, process::Call};
+use tokio::sync::watch;
+
+use super::state::SubAgentState;
+
+/// A command that runs at a moment of a sub-agent's life. It has a process group of its own, is ended with everything that it started
+/// when its time is over, and gets no variables but `PATH` and those below. What it prints is nobody's business.
+///
+/// | variable | holds |
+/// |---|---|
+/// | `CARGO_AGENTS_TASK_ID` | the id of the sub-agent |
+/// | `CARGO_AGENTS_AGENT` | the name of its definition |
+/// | `CARGO_AGENTS_STATE` | `submitted` when it starts; `completed`, `failed` or `canceled` when it has ended |
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookDef {
+    /// What a shell is given.
+    pub command: String,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// What its failure means for those after it.
+    pub failure: OnFailure,
+}
+
+/// What the failure of a hook means for those after it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// They run all the same.
+    #[default]
+    GoOn,
+    /// They do not.
+    Stop,
+}
+
+impl HookDef {
+    /// A command that may take 30 seconds.
+    pub fn new(command: impl Into<String>) -> Self {
+        let timeout = Duration::from_secs(30);
+        Self { command: command.into(), timeout, failure: OnFailure::GoOn }
+    }
+}
+
+/// Whose life it is.
+pub(super) struct Whose {
+    pub(super) id: String,
+    pub(super) agent: String,
+    pub(super) state: SubAgentState,
+}
+
+/// What still runs after sub-agents have ended.
+#[derive(Debug, Clone)]
+pub(super) struct Tail(watch::Sender<usize>);
+
+impl Default for Tail {
+    fn default() -> Self {
+        Self(watch::Sender::new(0))
+    }
+}
+
+/// Something that still runs.
+pub(super) struct Still(Tail);
+
+impl Tail {
+    pub(super) fn still(&self) -> Still {
+        self.0.send_modify(|count| *count += 1);
+        Still(self.clone())
+    }
+
+    /// Waits until nothing does.
+    pub(super) fn gone(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut count = self.0.subscribe();
+        async move {
+            let _ = count.wait_for(|it| *it == 0).await;
+        }
+    }
+}
+
+impl Drop for Still {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|count| *count -= 1);
+    }
+}
+
+/// Runs hooks one after the other. Nobody waits for it but whoever waits for everything to be over.
+pub(super) fn run(hooks: Vec<HookDef>, whose: Whose, still: Still) {
+    if hooks.is_empty() {
+        return;
+    }
+    tokio::task::spawn_blocking(move || {
+        let _still = still;
+        let state = match whose.state {
+            SubAgentState::Submitted | SubAgentState::Working | SubAgentState::Canceling => {
+                "submitted"
+            }
+            SubAgentState::Completed => "completed",
+            SubAgentState::Failed => "failed",
+            SubAgentState::Canceled => "canceled",
+        };
+        for hook in hooks {
+            let call = Call::new("/bin/sh")
+                .args(["-c", hook.command.as_str()])
+                .in_empty_env()
+                .env("PATH", env::handed_on("PATH").unwrap_or_default())
+                .env("CARGO_AGENTS_TASK_ID", whose.id.as_str())
+                .env("CARGO_AGENTS_AGENT", whose.agent.as_str())
+                .env("CARGO_AGENTS_STATE", state)
+                .deadline(hook.timeout);
+            let done = call.capture().is_ok_and(|it| it.status.success());
+            if !done && hook.failure == OnFailure::Stop {
+                break;
+            }
+        }
+    });
+}

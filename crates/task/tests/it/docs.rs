@@ -1,0 +1,81 @@
+//! The page about sub-agents names tests that exist, and every item of the interface that it follows.
+
+use std::collections::BTreeSet;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+/// The methods and errors that the page must speak of.
+const ITEMS: &[&str] = &[
+    "new",
+    "set_transcript_config",
+    "set_stop_hooks",
+    "load_definitions",
+    "load_definitions_with_sources",
+    "definitions",
+    "definitions_mut",
+    "spawn",
+    "shutdown_all",
+    "cancel",
+    "approve_secret",
+    "deliver_secret",
+    "deny_secret",
+    "try_recv_secret_request",
+    "collect",
+    "resume",
+    "def_name_for_resume",
+    "statuses",
+    "agents_def",
+    "spawn_for_task",
+    "Debug",
+    "NotFound",
+    "Spawn",
+    "Invalid",
+    "Other",
+    "StillRunning",
+    "AmbiguousId",
+    "Transcript",
+];
+
+fn sources(dir: &Utf8Path, found: &mut Vec<Utf8PathBuf>) {
+    for entry in dir.read_dir_utf8().unwrap() {
+        let path = entry.unwrap().into_path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension() == Some("rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn quoted(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn every_item_has_a_test_that_exists() {
+    let room = Utf8Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs_err::read_to_string(room.join("../../docs/subagents.md")).unwrap();
+    let mut files = Vec::new();
+    sources(&room.join("src"), &mut files);
+    sources(&room.join("tests"), &mut files);
+    let code: String = files.iter().map(|it| fs_err::read_to_string(it).unwrap()).collect();
+    let mut items = BTreeSet::new();
+    for row in page.lines().filter(|it| it.starts_with('|')) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        let tests: Vec<&str> = match cells.as_slice() {
+            [item, _, tests] => {
+                items.extend(quoted(item).map(|it| it.split('(').next().unwrap().to_owned()));
+                quoted(tests).collect()
+            }
+            [_, tests] if page.find(row) < page.find("## Transcripts") => quoted(tests).collect(),
+            _ => continue,
+        };
+        assert!(!tests.is_empty() || row.contains("---") || row.contains("| test |"), "{row}");
+        for test in tests {
+            assert!(code.contains(&format!("fn {test}(")), "there is no test `{test}`");
+        }
+    }
+    for item in ITEMS {
+        assert!(items.contains(*item), "`{item}` is not on the page");
+    }
+}
