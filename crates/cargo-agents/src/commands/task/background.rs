@@ -199,7 +199,7 @@ pub(super) fn hand_over(
         mask: daemon::mask(),
         env: env::everything().into_iter().map(|(key, it)| (key.into(), it.into())).collect(),
     };
-    let said = client::ask(settings, Request::Run(Box::new(order)), client::Start::IfNeeded)?;
+    let said = client::ask(settings, &Request::Run(Box::new(order)), client::Start::IfNeeded)?;
     let Some(Say::Began(Began { tasks, findings })) = said else {
         return Err(client::unexpected());
     };

@@ -65,7 +65,7 @@ pub(super) fn cancel(
             ));
             continue;
         }
-        let said = ask(settings, Request::Cancel { task: id }, Start::Never)?;
+        let said = ask(settings, &Request::Cancel { task: id }, Start::Never)?;
         let how = match said {
             Some(Say::Done { how }) => how,
             Some(_) => return Err(unexpected()),
@@ -107,7 +107,7 @@ struct AskView {
 }
 
 pub(super) fn asks(settings: &Settings, output: &Output) -> Result<ExitCode, Failure> {
-    let asks = match ask(settings, Request::Asks, Start::Never)? {
+    let asks = match ask(settings, &Request::Asks, Start::Never)? {
         None => Vec::new(),
         Some(Say::Asks { asks }) => asks,
         Some(_) => return Err(unexpected()),
@@ -139,7 +139,7 @@ pub(super) fn answer(
     reply: Consent,
 ) -> Result<ExitCode, Failure> {
     let request = Request::Answer { ask: asked.trim().to_owned(), reply };
-    match ask(settings, request, Start::Never)? {
+    match ask(settings, &request, Start::Never)? {
         Some(Say::Done { .. }) => {
             let word = if reply == Consent::No { "denied" } else { "approved" };
             output.talk(&format!("{word}: `{asked}`"));
@@ -177,7 +177,7 @@ pub(super) fn supervisor(
         Stop::IfIdle => Running::Keep,
         Stop::Everything => Running::Cancel,
     };
-    match ask(settings, Request::Stop { running }, Start::Never)? {
+    match ask(settings, &Request::Stop { running }, Start::Never)? {
         None => output.talk("there is no supervisor: nothing runs in the background"),
         Some(Say::Done { .. }) => output.talk("the supervisor has ended"),
         Some(_) => return Err(unexpected()),
@@ -186,7 +186,7 @@ pub(super) fn supervisor(
 }
 
 fn status(settings: &Settings, output: &Output, log: &str) -> Result<ExitCode, Failure> {
-    let status = match ask(settings, Request::Status, Start::Never)? {
+    let status = match ask(settings, &Request::Status, Start::Never)? {
         None => None,
         Some(Say::Status(status)) => Some(status),
         Some(_) => return Err(unexpected()),

@@ -117,7 +117,7 @@ fn told_when_over(settings: &Settings, task: TaskId) -> bool {
         client::{Start, ask},
         wire::{Request, Say},
     };
-    matches!(ask(settings, Request::Wait { task }, Start::Never), Ok(Some(Say::Done { .. })))
+    matches!(ask(settings, &Request::Wait { task }, Start::Never), Ok(Some(Say::Done { .. })))
 }
 
 #[cfg(not(unix))]

@@ -73,11 +73,11 @@ pub(in super::super) fn unexpected() -> Failure {
 /// Asks one thing that has one answer; `None` if there is no supervisor.
 pub(in super::super) fn ask(
     settings: &Settings,
-    request: Request,
+    request: &Request,
     start: Start,
 ) -> Result<Option<Say>, Failure> {
     runtime()?.block_on(async {
-        match open(settings, &request, start).await? {
+        match open(settings, request, start).await? {
             Some(mut line) => line.next().await?.map(Some).ok_or_else(unexpected),
             None => Ok(None),
         }

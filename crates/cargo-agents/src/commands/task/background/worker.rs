@@ -134,8 +134,8 @@ impl<'a> Line<'a> {
         });
     }
 
-    fn obey(&mut self, control: Control) -> Wish {
-        match control {
+    fn obey(&mut self, control: &Control) -> Wish {
+        match *control {
             Control::Cancel { task } => Wish::End(task),
             Control::Answer { number, reply } => {
                 self.forget();
@@ -201,7 +201,7 @@ impl Front for Line<'_> {
         Box::pin(async move {
             tokio::select! {
                 biased;
-                Some(control) = self.controls.recv() => self.obey(control),
+                Some(control) = self.controls.recv() => self.obey(&control),
                 () = tokio::time::sleep(TICK) => {
                     self.forget();
                     if process::interrupted() { Wish::EndAll } else { Wish::Nothing }
