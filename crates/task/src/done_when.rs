@@ -38,6 +38,7 @@ pub struct DoneWhen {
 
 /// Something that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "unmet")]
 pub enum Unmet {
     /// A command failed.
@@ -55,6 +56,7 @@ pub enum Unmet {
     /// Files have changed that must not.
     Unchanged {
         /// Which.
+        #[cfg_attr(test, schemars(with = "Vec<String>"))]
         files: Vec<Utf8PathBuf>,
     },
     /// It cannot be checked.

@@ -148,7 +148,7 @@ fn run_all(settings: &Settings, output: &Output, job: Job) -> Result<Vec<Outcome
                 Some(ask) = next(&mut asks) => {
                     live.pause();
                     if let Some(asker) = asker {
-                        asks::answer(asker, ask).await;
+                        asks::answer(asker, ask, &cancel).await;
                     }
                 }
                 outcomes = &mut waiting => break outcomes,

@@ -17,6 +17,7 @@ use crate::{
     world::{Run, World},
 };
 
+mod at_terminal;
 mod by_host;
 mod isolated;
 mod kept;

@@ -1,11 +1,11 @@
 //! Questions of agents to the person at the terminal.
 
-use agents_system::ask::{Asker, Choice};
+use agents_system::ask::{AskError, Asker, Choice};
 use agents_task::broker::{Ask, Reply};
+use tokio_util::sync::CancellationToken;
 
-/// Asks, without keeping others from working meanwhile. Escape and Ctrl-C are a no; Ctrl-C also ends everything, which is seen
-/// elsewhere.
-pub(super) async fn answer(asker: Asker, ask: Ask) {
+/// Asks, without keeping others from working meanwhile. Escape is a no; Ctrl-C ends everything, before the agent can go on with a no.
+pub(super) async fn answer(asker: Asker, ask: Ask, cancel: &CancellationToken) {
     if ask.is_over() {
         return;
     }
@@ -19,7 +19,11 @@ pub(super) async fn answer(asker: Asker, ask: Ask) {
         ];
         asker.one(&question, &choices, 3)
     });
-    let reply = match picked.await {
+    let picked = picked.await;
+    if let Ok(Err(AskError::Interrupted)) = picked {
+        cancel.cancel();
+    }
+    let reply = match picked {
         Ok(Ok(0)) => Reply::Once,
         Ok(Ok(1)) => Reply::Task,
         Ok(Ok(2)) => Reply::Tree,

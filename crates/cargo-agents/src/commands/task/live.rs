@@ -9,6 +9,7 @@ use std::{
 use agents_model::cost::MicroDollars;
 use agents_system::{
     explain::Explain as _,
+    finding::Finding,
     span,
     tame::{Styles, tame},
 };
@@ -101,6 +102,15 @@ impl<'a> Live<'a> {
             ));
             let findings = agent.model.findings.clone();
             self.output.findings(&findings);
+            // What was set for all tasks is no promise about one model; what was set for this one is.
+            if agent.limits.cost != Limits::DEFAULT.cost
+                && !self.place.has_price(&agent.model.model)
+            {
+                let message = format!("what `{}` costs is not known", agent.model.model);
+                let finding = Finding::warning(message)
+                    .hint("a limit of money cannot hold; set one of turns or time, or its price in `[[models.known]]`");
+                self.output.findings([&finding]);
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use agents_agent::{AgentDefinition, AgentName, Search, discover};
 use agents_hook::input::Session;
 use agents_model::{
     Provider,
+    catalogue::Known,
     open::{self, Ground},
     select::{Available, ModelRef, Preferences},
     settings::Kind,
@@ -123,6 +124,16 @@ impl Place {
         }
     }
 
+    /// Whether it is known what a model costs.
+    pub(super) fn has_price(&self, model: &ModelRef) -> bool {
+        self.known(model).is_some_and(|it| it.price.is_some())
+    }
+
+    fn known(&self, model: &ModelRef) -> Option<&Known> {
+        let offer = self.models.offers.iter().find(|it| it.settings.name == model.provider)?;
+        self.models.catalogue.find(model, offer.settings.kind.catalogue())
+    }
+
     fn provider(&self, model: &ModelRef, area: &Area) -> Result<Arc<dyn Provider>, Unavailable> {
         let offer = self.models.offers.iter().find(|it| it.settings.name == model.provider);
         let offer = offer.ok_or_else(|| Unavailable {
@@ -170,9 +181,7 @@ impl Surroundings for Place {
 
     fn open(&self, model: &ModelRef, area: &Area) -> Result<Opened, Unavailable> {
         let provider = self.provider(model, area)?;
-        let offer = self.models.offers.iter().find(|it| it.settings.name == model.provider);
-        let kind = offer.map_or("", |it| it.settings.kind.catalogue());
-        let known = self.models.catalogue.find(model, kind);
+        let known = self.known(model);
         Ok(Opened {
             provider,
             price: known.and_then(|it| it.price),
