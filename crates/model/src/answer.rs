@@ -52,6 +52,7 @@ pub(crate) struct Asking<F> {
     pub(crate) at: F,
 }
 
+#[cfg(feature = "providers")]
 /// A request to a program of this name. It is made once: what a program began may have had effects.
 pub(crate) fn asking_program(
     name: &str,
