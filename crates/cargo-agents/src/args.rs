@@ -14,7 +14,7 @@ use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 pub(crate) use later::Later;
 pub(crate) use model::ModelCommand;
-pub(crate) use task::{BatchArgs, Manner, PageFormat, ResumeArgs, RunArgs, TaskCommand};
+pub(crate) use task::{BatchArgs, Lasting, Manner, PageFormat, ResumeArgs, RunArgs, TaskCommand};
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
 #[derive(Debug, Parser)]

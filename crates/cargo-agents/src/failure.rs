@@ -118,6 +118,18 @@ impl Failure {
         std::iter::once(own).chain(self.findings).collect()
     }
 
+    /// What another process needs to report it: kind, message, hint and details, which hold the findings, too.
+    #[cfg(unix)]
+    pub(crate) fn carried(self) -> (ErrorKind, String, Option<String>, Option<String>) {
+        let findings = self.findings.iter().map(|finding| {
+            let place = finding.place.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
+            format!("{}{place}", finding.message)
+        });
+        let details: Vec<String> = self.details.into_iter().chain(findings).collect();
+        let details = (!details.is_empty()).then(|| details.join("\n"));
+        (self.kind, self.message, self.hint, details)
+    }
+
     /// An error if the user has asked us to stop. What was going on then may have been taken for something else: a
     /// condition that does not hold, a registry that cannot be reached.
     pub(crate) fn if_interrupted() -> Result<(), Self> {

@@ -60,6 +60,10 @@ fn main() -> ExitCode {
     if commands::keeper::called(&argv) {
         return agents_system::process::keeper::keep();
     }
+    #[cfg(unix)]
+    if let Some(code) = commands::task::background::called(&argv) {
+        return code;
+    }
     start(&argv)
 }
 

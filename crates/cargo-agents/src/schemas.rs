@@ -35,7 +35,13 @@ use crate::{
         sync::SyncDocument,
         sync_hosts::SyncHostsDocument,
         task::{
-            batch::BatchFile, gc::TaskGcDocument, list::TaskListDocument, show::TaskShowDocument,
+            background::TaskBackgroundDocument,
+            batch::BatchFile,
+            control::{TaskAsksDocument, TaskSupervisorDocument},
+            gc::TaskGcDocument,
+            list::TaskListDocument,
+            show::TaskShowDocument,
+            wait::TaskWaitDocument,
         },
         tour::TourDocument,
         update::UpdateDocument,
@@ -81,6 +87,10 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<SearchDocument>("search");
     check::<SelfUpdateDocument>("self-update");
     check::<TourDocument>("tour");
+    check::<TaskBackgroundDocument>("task-background");
+    check::<TaskWaitDocument>("task-wait");
+    check::<TaskAsksDocument>("task-asks");
+    check::<TaskSupervisorDocument>("task-supervisor");
     check::<AgentListDocument>("agent-list");
     check::<AgentShowDocument>("agent-show");
     check::<AgentForHostDocument>("agent-show-for");

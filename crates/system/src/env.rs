@@ -64,6 +64,8 @@ variables! {
     SYMPOSIUM_HOOK_TRACE = "SYMPOSIUM_HOOK_TRACE";
     /// How many seconds all hooks of one event may take together; 25 by default, which is also the most.
     HOOK_DEADLINE = "CARGO_AGENTS_HOOK_DEADLINE";
+    /// How many seconds the supervisor of background tasks stays when nothing runs and nobody asks it anything; 60 by default.
+    SUPERVISOR_IDLE = "CARGO_AGENTS_SUPERVISOR_IDLE";
     /// Any value but the empty one turns colours off, unless `--color always`.
     NO_COLOR = "NO_COLOR";
     /// Any value but the empty one and `false` means that nobody is there to answer a question.
@@ -122,6 +124,12 @@ pub fn secrets() -> Vec<String> {
     let is_secret = |name: &str| names.iter().any(|word| name.to_ascii_uppercase().contains(word));
     let all = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_secret));
     all.filter_map(|(_, value)| value.into_string().ok()).collect()
+}
+
+/// Everything, for a program that is to run as if it were started here.
+#[must_use]
+pub fn everything() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
 }
 
 /// A variable that the description of a host names, because it moves that host's files.

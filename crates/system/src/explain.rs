@@ -33,6 +33,14 @@ impl ErrorKind {
         }
     }
 
+    /// The kind that has this word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all =
+            [Self::Failure, Self::Usage, Self::Refused, Self::Network, Self::Bug, Self::Cancelled];
+        all.into_iter().find(|kind| kind.word() == word)
+    }
+
     /// The word used for it in `--json`.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -20,6 +20,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{env, lock::Lock};
 
+#[cfg(unix)]
+pub mod daemon;
 #[cfg(target_os = "linux")]
 pub mod keeper;
 #[cfg(unix)]
@@ -258,6 +260,15 @@ impl Call {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn().map(drop).map_err(|source| self.failed(source))
+    }
+
+    /// The same, with what it says going to a file, and in our process group for the moment: only who leads none can leave
+    /// the terminal with [`daemon::leave`].
+    #[cfg(unix)]
+    pub fn detach_saying(&self, said: File) -> Result<(), ProcessError> {
+        let mut command = self.command();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
         command.spawn().map(drop).map_err(|source| self.failed(source))
     }
 

@@ -37,7 +37,7 @@ pub struct DoneWhen {
 }
 
 /// Something that does not hold.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "unmet")]
 pub enum Unmet {

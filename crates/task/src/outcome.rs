@@ -2,7 +2,7 @@
 
 use agents_model::{Usage, cost::MicroDollars};
 use agents_system::explain::ErrorKind;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What became of a task, and what it leaves.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct Outcome {
@@ -32,7 +32,7 @@ pub struct Outcome {
 }
 
 /// How a task ended.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum Ending {
@@ -61,7 +61,7 @@ pub enum Ending {
 }
 
 /// Why a task failed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "why")]
 pub enum Failure {
@@ -115,7 +115,7 @@ pub enum Failure {
 }
 
 /// What a task leaves.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct Report {
@@ -138,7 +138,7 @@ pub struct Report {
     /// The model that said that it answered.
     pub model: String,
     /// Files that hold what was too long.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,
     /// What the result rests on.
     pub evidence: Evidence,
@@ -146,12 +146,12 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Settled>,
     /// What it asked for and nobody agreed to.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_agreed: Vec<String>,
 }
 
 /// What an agent handed in.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct Output {
@@ -162,7 +162,7 @@ pub struct Output {
 }
 
 /// Whether a result is what it must be.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is", content = "issues")]
 pub enum Validity {

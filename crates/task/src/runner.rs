@@ -10,7 +10,10 @@
 mod life;
 mod spawner;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use agents_agent::AgentDefinition;
 use agents_agent::definition::PermissionMode;
@@ -163,6 +166,8 @@ struct Shared {
     around: Around,
     slots: Arc<Semaphore>,
     taken: Mutex<Taken<'static>>,
+    /// Those that have not ended, however deep they stand.
+    alive: Mutex<HashMap<TaskId, CancellationToken>>,
 }
 
 /// A task that was started.
@@ -202,7 +207,8 @@ impl Runner {
     pub fn new(surroundings: Arc<dyn Surroundings>, common: Common) -> Self {
         let slots = Arc::new(Semaphore::new(common.concurrency.max(1)));
         let around = Around::default();
-        Self(Arc::new(Shared { surroundings, common, around, slots, taken: Mutex::default() }))
+        let (taken, alive) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Shared { surroundings, common, around, slots, taken, alive }))
     }
 
     /// What nobody may see: for whoever shows something of these tasks.
@@ -239,6 +245,19 @@ impl Runner {
     /// Everything that stands in its way; then nothing was started.
     pub fn start(&self, batch: &Batch, caller: &Caller) -> Result<Vec<Running>, Refused> {
         self.launch(batch, caller, None, &self.0.common.cancel)
+    }
+
+    /// Ends a task, and everything that it started; `false` if no such task runs.
+    pub fn cancel(&self, task: TaskId) -> bool {
+        let alive = self.0.alive.lock().unwrap_or_else(PoisonError::into_inner);
+        alive.get(&task).map(CancellationToken::cancel).is_some()
+    }
+
+    /// From now on it can be cancelled by its id, until what this gives is dropped.
+    fn lives(&self, id: TaskId, cancel: &CancellationToken) -> Alive {
+        let mut alive = self.0.alive.lock().unwrap_or_else(PoisonError::into_inner);
+        alive.insert(id, cancel.clone());
+        Alive { runner: self.clone(), id }
     }
 
     fn preflight(
@@ -303,8 +322,26 @@ impl Runner {
                 cancel: cancel.clone(),
                 site: parent.map(|it| it.site.clone()),
             };
-            Running { id, path, cancel, outcome: tokio::spawn(task.live()) }
+            let (alive, recorder) = (self.lives(id, &cancel), task.recorder());
+            let life = async move {
+                let _alive = alive;
+                task.live(recorder).await
+            };
+            Running { id, path, cancel, outcome: tokio::spawn(life) }
         });
         Ok(started.collect())
+    }
+}
+
+/// A task that has not ended.
+struct Alive {
+    runner: Runner,
+    id: TaskId,
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        let mut alive = self.runner.0.alive.lock().unwrap_or_else(PoisonError::into_inner);
+        alive.remove(&self.id);
     }
 }

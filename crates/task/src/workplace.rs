@@ -2,7 +2,7 @@
 
 use agents_tool::{Area, Confinement};
 use camino::{Utf8Path, Utf8PathBuf};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::isolate::{Applied, Carry, Changes, FileChange, Repository, Worktree, Worktrees};
 
@@ -88,12 +88,12 @@ pub struct Workplace {
 }
 
 /// What became of what was done in a worktree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct Settled {
     /// The files that differ.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileChange>,
     /// The difference, for `git apply`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,12 +103,12 @@ pub struct Settled {
     #[serde(flatten)]
     pub state: Delivery,
     /// What is odd about it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 /// Where changes are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "changes")]
 pub enum Delivery {

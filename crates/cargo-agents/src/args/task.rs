@@ -62,6 +62,56 @@ All of them start, or none. Results are in the order of the file.")]
         #[arg(short, long)]
         follow: bool,
     },
+    /// Watch a task that runs in the background, from its beginning on, and answer its questions
+    ///
+    /// When it has ended, its result is printed as `task run` does. Ctrl-C stops watching; the task goes on.
+    Attach {
+        /// The beginning of its id
+        id: String,
+    },
+    /// Wait until tasks have ended
+    ///
+    /// It ends with 0 if all of them completed, and otherwise as `task run` would with the worst of them.
+    Wait {
+        /// The beginnings of their ids
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+    },
+    /// Wait until a task has ended, and print its result as `task run` does
+    Collect {
+        /// The beginning of its id
+        id: String,
+    },
+    /// End a task that runs in the background, with everything that it started
+    Cancel {
+        /// The beginnings of their ids
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+    },
+    /// List the questions of background tasks that wait for an answer
+    Asks,
+    /// Say yes to a question of a background task
+    Approve {
+        /// The question, as `task asks` shows it
+        ask: String,
+        /// How long that holds
+        #[arg(long = "for", value_enum, value_name = "HOW-LONG", default_value_t = Lasting::Once)]
+        lasting: Lasting,
+    },
+    /// Say no to a question of a background task
+    Deny {
+        /// The question, as `task asks` shows it
+        ask: String,
+    },
+    /// Show the process that looks after background tasks, or end it
+    Supervisor {
+        /// End it, if nothing runs
+        #[arg(long)]
+        stop: bool,
+        /// Cancel what runs first
+        #[arg(long, requires = "stop")]
+        cancel: bool,
+    },
     /// Go on with a task that has ended, or that was killed
     Resume(ResumeArgs),
     /// Clear up what tasks left behind that were killed: their work goes to branches first
@@ -118,6 +168,38 @@ pub(crate) struct ResumeArgs {
     pub(crate) named: NamedAgents,
 }
 
+impl RunArgs {
+    /// Whether what is to be done stands on standard input.
+    pub(crate) fn reads_input(&self) -> bool {
+        self.words.last().is_some_and(|it| it == "-")
+    }
+}
+
+impl BatchArgs {
+    /// The same.
+    pub(crate) fn reads_input(&self) -> bool {
+        self.file == "-"
+    }
+}
+
+impl ResumeArgs {
+    /// The same.
+    pub(crate) fn reads_input(&self) -> bool {
+        self.prompt == "-"
+    }
+}
+
+/// How long a yes holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Lasting {
+    /// This time
+    Once,
+    /// Whenever this task asks for it
+    Task,
+    /// Whenever any task that was started with it asks for it
+    Tree,
+}
+
 /// How a transcript is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PageFormat {
@@ -168,6 +250,9 @@ pub(crate) struct Manner {
     /// The most money, in dollars
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub(crate) max_cost: Option<MicroDollars>,
+    /// Print its id and go on; see `task attach`, `wait`, `collect` and `cancel`
+    #[arg(long)]
+    pub(crate) background: bool,
 }
 
 /// The permission modes that can be asked for.

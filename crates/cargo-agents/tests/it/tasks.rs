@@ -18,6 +18,8 @@ use crate::{
 };
 
 mod at_terminal;
+#[cfg(unix)]
+mod background;
 mod by_host;
 mod isolated;
 mod kept;

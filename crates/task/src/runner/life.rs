@@ -42,8 +42,7 @@ pub(super) struct Task {
 
 impl Task {
     /// Everything, from waiting for a slot to the outcome.
-    pub(super) async fn live(self) -> Outcome {
-        let mut recorder = self.recorder();
+    pub(super) async fn live(self, mut recorder: Box<dyn Recorder>) -> Outcome {
         let slot = tokio::select! {
             biased;
             () = self.cancel.cancelled() => return self.never(&mut *recorder, Ending::Cancelled),
@@ -61,8 +60,8 @@ impl Task {
         }
     }
 
-    /// Who writes it down.
-    fn recorder(&self) -> Box<dyn Recorder> {
+    /// Who writes it down. It is there before the task is, so that whoever knows its id finds it.
+    pub(super) fn recorder(&self) -> Box<dyn Recorder> {
         let shared = &self.runner.0;
         let Some(store) = &shared.common.transcripts else { return Box::new(Unrecorded) };
         Box::new(store.begin(Opening {

@@ -1,15 +1,10 @@
 //! Questions of agents to the person at the terminal.
 
 use agents_system::ask::{AskError, Asker, Choice};
-use agents_task::broker::{Ask, Reply};
-use tokio_util::sync::CancellationToken;
+use agents_task::broker::Reply;
 
-/// Asks, without keeping others from working meanwhile. Escape is a no; Ctrl-C ends everything, before the agent can go on with a no.
-pub(super) async fn answer(asker: Asker, ask: Ask, cancel: &CancellationToken) {
-    if ask.is_over() {
-        return;
-    }
-    let question = format!("{}: {}", ask.path, ask.question);
+/// Asks, without keeping others from working meanwhile. Escape is a no; `None` if whoever sits there leaves.
+pub(super) async fn ask(asker: Asker, question: String) -> Option<Reply> {
     let picked = tokio::task::spawn_blocking(move || {
         let choices = [
             Choice::new("yes").note("this time").key('y'),
@@ -19,15 +14,11 @@ pub(super) async fn answer(asker: Asker, ask: Ask, cancel: &CancellationToken) {
         ];
         asker.one(&question, &choices, 3)
     });
-    let picked = picked.await;
-    if let Ok(Err(AskError::Interrupted)) = picked {
-        cancel.cancel();
-    }
-    let reply = match picked {
+    Some(match picked.await {
+        Ok(Err(AskError::Interrupted)) => return None,
         Ok(Ok(0)) => Reply::Once,
         Ok(Ok(1)) => Reply::Task,
         Ok(Ok(2)) => Reply::Tree,
         _ => Reply::No,
-    };
-    ask.answer(reply);
+    })
 }

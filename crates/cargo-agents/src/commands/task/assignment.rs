@@ -63,8 +63,26 @@ impl Manner {
     }
 }
 
-/// What is read from standard input.
-pub(super) fn standard_input() -> Result<String, Failure> {
+/// What stands on standard input.
+pub(super) enum Input {
+    /// It is read when it is needed.
+    Standard,
+    /// Somebody else has read it, if it was needed.
+    #[cfg(unix)]
+    Read(Option<String>),
+}
+
+impl Input {
+    pub(super) fn text(self) -> Result<String, Failure> {
+        match self {
+            Self::Standard => standard_input(),
+            #[cfg(unix)]
+            Self::Read(text) => Ok(text.unwrap_or_default()),
+        }
+    }
+}
+
+fn standard_input() -> Result<String, Failure> {
     let mut text = String::new();
     let read = std::io::stdin().lock().take(MAX_INPUT + 1).read_to_string(&mut text);
     match read {

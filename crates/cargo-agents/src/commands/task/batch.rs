@@ -1,6 +1,6 @@
 //! `cargo agents task batch FILE`
 
-use std::{process::ExitCode, time::Duration};
+use std::time::Duration;
 
 use agents_agent::definition::Isolation;
 use agents_model::cost::MicroDollars;
@@ -10,8 +10,8 @@ use camino::Utf8Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Job, assignment::standard_input, grants, run_all, told};
-use crate::{args::BatchArgs, failure::Failure, output::Output, settings::Settings};
+use super::{assignment::Input, grants, work::Job};
+use crate::{args::BatchArgs, failure::Failure, settings::Settings};
 
 /// The file: many assignments.
 #[derive(Debug, Deserialize)]
@@ -85,13 +85,9 @@ struct DoneWhenView {
     unchanged: Vec<String>,
 }
 
-pub(super) fn run(
-    settings: &Settings,
-    output: &Output,
-    args: &BatchArgs,
-) -> Result<ExitCode, Failure> {
-    let (file, text) = if args.file == "-" {
-        ("standard input".into(), standard_input()?)
+pub(super) fn job(settings: &Settings, args: &BatchArgs, input: Input) -> Result<Job, Failure> {
+    let (file, text) = if args.reads_input() {
+        ("standard input".into(), input.text()?)
     } else {
         let file = settings.cwd.join(&args.file);
         let text = fs_err::read_to_string(&file)
@@ -103,7 +99,7 @@ pub(super) fn run(
     if args.concurrency == Some(0) {
         return Err(Failure::new(ErrorKind::Usage, "`--concurrency` is at least 1"));
     }
-    let job = Job {
+    Ok(Job {
         batch,
         modes: args.manner.modes(),
         allowed: grants(&args.manner.allow),
@@ -111,9 +107,8 @@ pub(super) fn run(
         carry: args.manner.carry(),
         settle: args.manner.settle(),
         named: args.named.agents.clone(),
-    };
-    let outcomes = run_all(settings, output, job)?;
-    told::many(output, &outcomes)
+        findings: Vec::new(),
+    })
 }
 
 /// TOML by its name, everything else as YAML, of which JSON is a part.

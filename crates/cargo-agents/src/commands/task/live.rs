@@ -8,18 +8,16 @@ use std::{
 
 use agents_model::cost::MicroDollars;
 use agents_system::{
-    explain::Explain as _,
-    finding::Finding,
     span,
     tame::{Styles, tame},
 };
 use agents_task::{
-    EffectiveAgent, Limits, Outcome, Refused, TaskId,
+    EffectiveAgent, Limits, Outcome, TaskId,
     event::{Event, ToolState, What},
 };
 use serde_json::Value;
 
-use super::{place::Place, refused};
+use super::place::Place;
 use crate::{failure::Failure, output::Output};
 
 /// How much of what a tool is given is shown.
@@ -42,7 +40,6 @@ enum Reader {
 /// Shows what happens to tasks.
 pub(super) struct Live<'a> {
     output: &'a Output,
-    place: &'a Place,
     reader: Reader,
     tasks: HashMap<TaskId, Shown>,
     /// Whether a status line stands on the screen.
@@ -64,7 +61,7 @@ struct Shown {
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn new(output: &'a Output, place: &'a Place) -> Self {
+    pub(super) fn new(output: &'a Output) -> Self {
         let reader = if output.is_json() {
             Reader::Program
         } else if output.is_quiet() {
@@ -77,57 +74,19 @@ impl<'a> Live<'a> {
             Reader::Nobody
         };
         let tasks = HashMap::new();
-        Self { output, place, reader, tasks, status: false, several: false }
+        Self { output, reader, tasks, status: false, several: false }
     }
 
-    fn shows_lines(&self) -> bool {
+    pub(super) fn shows_lines(&self) -> bool {
         matches!(self.reader, Reader::Person | Reader::Log)
     }
 
-    /// What is going to run.
-    pub(super) fn begins(&mut self, agents: &[EffectiveAgent]) {
-        self.several = agents.len() > 1;
-        if !self.shows_lines() {
-            return;
+    /// One of so many tasks is going to run.
+    pub(super) fn begins(&mut self, told: &str, of: usize) {
+        self.several = of > 1;
+        if self.shows_lines() {
+            self.line(told);
         }
-        for agent in agents {
-            let because = agent.chosen.as_ref().map(|why| format!("   chosen: {why}"));
-            let place = self.place.of(&agent.name);
-            self.line(&format!(
-                "{}  ({place})   model {}   limit {}{}",
-                agent.path,
-                agent.model.model,
-                limits(&agent.limits),
-                because.unwrap_or_default()
-            ));
-            let findings = agent.model.findings.clone();
-            self.output.findings(&findings);
-            // What was set for all tasks is no promise about one model; what was set for this one is.
-            if agent.limits.cost != Limits::DEFAULT.cost
-                && !self.place.has_price(&agent.model.model)
-            {
-                let message = format!("what `{}` costs is not known", agent.model.model);
-                let finding = Finding::warning(message)
-                    .hint("a limit of money cannot hold; set one of turns or time, or its price in `[[models.known]]`");
-                self.output.findings([&finding]);
-            }
-        }
-    }
-
-    /// A rule stands in the way.
-    pub(super) fn refused(&self, refusal: Refused) -> Result<Vec<Outcome>, Failure> {
-        if self.reader != Reader::Program {
-            return Err(refusal.into());
-        }
-        let rule = refusal.items.first().map_or("", |(_, it)| it.rule());
-        let mut message = refusal.to_string();
-        if let Some(hint) = refusal.hint() {
-            message.push_str(&format!("\nhint: {hint}"));
-        }
-        let outcome = refused(rule, message);
-        let what = What::Ended { outcome: Box::new(outcome.clone()) };
-        self.output.json_line(&Event { task: outcome.id, path: outcome.path.clone(), what })?;
-        Ok(vec![outcome])
     }
 
     pub(super) fn event(&mut self, event: &Event) -> Result<(), Failure> {
@@ -268,6 +227,19 @@ fn ended(shown: &Shown, outcome: &Outcome) -> String {
         _ => String::new(),
     };
     format!("{how} in {took}, {turns}, {} tokens{cost}{more}", thousands(tokens))
+}
+
+/// The agent, model and limits of a task that is going to run.
+pub(super) fn told(place: &Place, agent: &EffectiveAgent) -> String {
+    let because = agent.chosen.as_ref().map(|why| format!("   chosen: {why}"));
+    format!(
+        "{}  ({})   model {}   limit {}{}",
+        agent.path,
+        place.of(&agent.name),
+        agent.model.model,
+        limits(&agent.limits),
+        because.unwrap_or_default()
+    )
 }
 
 /// `18,204`

@@ -94,6 +94,6 @@ fn worst(outcomes: &[Outcome]) -> Option<ErrorKind> {
     order.into_iter().find(|kind| kinds.contains(kind)).or_else(|| kinds.first().copied())
 }
 
-fn code(outcomes: &[Outcome]) -> ExitCode {
+pub(super) fn code(outcomes: &[Outcome]) -> ExitCode {
     worst(outcomes).map_or(ExitCode::SUCCESS, |kind| ExitCode::from(kind.exit_code()))
 }
