@@ -1,6 +1,6 @@
 //! `cargo agents task …`
 
-mod asks;
+pub(super) mod asks;
 mod assignment;
 pub(crate) mod batch;
 pub(crate) mod gc;
@@ -32,7 +32,8 @@ use camino::Utf8PathBuf;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::{live::Live, place::Place};
+use self::live::Live;
+pub(super) use self::place::Place;
 use crate::{args::TaskCommand, failure::Failure, output::Output, settings::Settings};
 
 /// How often the status line is drawn anew, and Ctrl-C looked for.
@@ -194,7 +195,7 @@ fn meant(store: &Store, text: &str) -> Result<TaskId, Failure> {
 }
 
 /// Where transcripts are.
-fn transcripts(settings: &Settings) -> Store {
+pub(super) fn transcripts(settings: &Settings) -> Store {
     Store::with(&settings.dirs.state.join("transcripts"), KEPT, None)
 }
 
@@ -206,7 +207,7 @@ fn worktrees(settings: &Settings) -> Worktrees {
 }
 
 /// What `--allow` says, as grants.
-fn grants(allow: &[String]) -> Vec<Grant> {
+pub(super) fn grants(allow: &[String]) -> Vec<Grant> {
     let grant =
         |tool: &String| Grant { kind: GrantKind::Tool(tool.trim().to_owned()), until: None };
     allow.iter().map(grant).collect()

@@ -5,7 +5,7 @@ use agents_task::broker::{Ask, Reply};
 
 /// Asks, without keeping others from working meanwhile. Escape and Ctrl-C are a no; Ctrl-C also ends everything, which is seen
 /// elsewhere.
-pub(super) async fn answer(asker: Asker, ask: Ask) {
+pub(in super::super) async fn answer(asker: Asker, ask: Ask) {
     if ask.is_over() {
         return;
     }
