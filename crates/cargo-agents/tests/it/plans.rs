@@ -69,7 +69,9 @@ impl Stage {
         let mut command = self.command(args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         while !self.has(file) {
-            assert!(child.try_wait().unwrap().is_none(), "it ended before it made `{file}`");
+            if child.try_wait().unwrap().is_some() {
+                panic!("no `{file}`: {:?}", Run::from(child.wait_with_output().unwrap()));
+            }
             std::thread::sleep(Duration::from_millis(10));
         }
         child
@@ -109,7 +111,8 @@ prompt = "${{ tasks.b.text }}"
         "there is no agent `helpr`",
         "plan.toml:4:9",
         "did you mean `helper`?",
-        "circle",
+        "tasks need each other: `a` needs `c` needs `b` needs `a`",
+        "plan.toml:3:6",
         "the plan cannot run: 2 things are wrong with it",
     ] {
         assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
@@ -233,7 +236,7 @@ id = "a"
 agent = "helper"
 prompt = "DO IT"
 done-when = { commands = ["test -e w"] }
-limits = { turns = 2 }
+limits = { turns = 3 }
 retry = { attempts = 2, backoff = "0s", on = ["failed", "out-of-limits"] }
 "#;
     let script = r#"
@@ -245,6 +248,8 @@ calls = [{ name = "write", input = { path = "w", content = "" } }]
 text = "Done."
 [[replies]]
 text = "Done again."
+[[replies]]
+text = "Done, I say."
 "#;
     let stage = Stage::new(script, plan);
     let run = stage.run(&["run", "plan.toml", "--mode", "accept-edits"]);
@@ -329,7 +334,7 @@ fn a_failure_that_somebody_must_decide_about_waits_for_an_answer() {
 fn members_come_after_those_that_they_depend_on() {
     let world = World::new();
     let sample = &world.sample;
-    sample.workspace("members = [\"app\", \"base\", \"lib\"]\nresolver = \"2\"");
+    sample.workspace("members = [\"app\", \"base\", \"lib\"]");
     sample.package("app", "app", "0.1.0", "[dependencies]\nlib = { path = \"../lib\" }\n");
     sample.package("lib", "lib", "0.1.0", "[dependencies]\nbase = { path = \"../base\" }\n");
     // Cargo lets tests go around in a circle.

@@ -39,7 +39,7 @@ use super::{
     orders::Orders,
     told,
     view::{self, EventView, PlanLine, PlanRunDocument, Stand},
-    work::{Crew, Floor},
+    work::{Crew, Floor, Leave},
 };
 use crate::{args::PlanManner, failure::Failure, output::Output, settings::Settings};
 
@@ -53,6 +53,7 @@ pub(super) struct Studio {
     place: Arc<Place>,
     runner: Runner,
     caller: Caller,
+    leave: Leave,
     floor: Floor,
     tasks: mpsc::UnboundedReceiver<(String, Box<TaskEvent>)>,
     asks: Option<Asks>,
@@ -106,15 +107,20 @@ impl Studio {
             cancel: cancel.clone(),
         };
         let runner = Runner::new(Arc::clone(&place) as Arc<dyn Surroundings>, common);
-        let (highest, usual) = match manner.mode.map(PermissionMode::from) {
+        let leave = Leave {
+            mode: manner.mode.map(PermissionMode::from),
+            grants: task::grants(&manner.allow),
+        };
+        // Where the user says nothing, definitions may: how much depends on who wrote them.
+        let (highest, usual) = match leave.mode {
             Some(mode) => (mode, mode),
             None => (PermissionMode::BypassPermissions, PermissionMode::Default),
         };
         let user = runner.user(highest, usual);
         let mut caller = Caller { source: Some(DispatchSource::Plan), ..user };
-        task::grants(&manner.allow).into_iter().for_each(|grant| caller.standing.grants.add(grant));
+        leave.grants.iter().for_each(|grant| caller.standing.grants.add(grant.clone()));
         let concurrency = said.concurrency;
-        Ok(Self { place, runner, caller, floor, tasks, asks, cancel, concurrency })
+        Ok(Self { place, runner, caller, leave, floor, tasks, asks, cancel, concurrency })
     }
 
     /// The provider that would answer for an agent.
@@ -236,6 +242,7 @@ async fn driven(
     let crew = Crew {
         runner: studio.runner.clone(),
         caller: studio.caller.clone(),
+        leave: studio.leave.clone(),
         floor: studio.floor.clone(),
     };
     // What was asked, and whether something of it was left open.

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use agents_agent::definition::PermissionMode;
 use agents_plan::{
     engine::{Executor, Life, Start},
     event::{Ending, Outcome},
@@ -16,6 +17,7 @@ use agents_task::{
     event::{Event, What},
     id::MAX_NAME,
 };
+use agents_tool::Grant;
 
 /// The tasks that run now.
 #[derive(Debug, Clone, Default)]
@@ -60,13 +62,23 @@ impl Floor {
 pub(super) struct Crew {
     pub(super) runner: Runner,
     pub(super) caller: Caller,
+    pub(super) leave: Leave,
     pub(super) floor: Floor,
+}
+
+/// What the user lets all tasks do.
+#[derive(Debug, Clone)]
+pub(super) struct Leave {
+    pub(super) mode: Option<PermissionMode>,
+    pub(super) grants: Vec<Grant>,
 }
 
 impl Executor for Crew {
     async fn run(&self, start: Start, life: Life) -> Outcome {
         let Start { node, mut request, .. } = start;
         request.name = Some(short(node.as_str()));
+        request.mode = self.leave.mode;
+        request.grants.clone_from(&self.leave.grants);
         let started = match self.runner.start(&Batch::from(request), &self.caller) {
             Ok(started) => started,
             Err(refused) => {
