@@ -235,26 +235,18 @@ fn a_task_that_is_tried_again_is_told_why_it_failed() {
 id = "a"
 agent = "helper"
 prompt = "DO IT"
-done-when = { commands = ["test -e w"] }
-limits = { turns = 3 }
-retry = { attempts = 2, backoff = "0s", on = ["failed", "out-of-limits"] }
+retry = { attempts = 2, backoff = "0s" }
 "#;
     let script = r#"
 [[replies]]
-when = { text = "An earlier attempt did not succeed" }
-times = 1
-calls = [{ name = "write", input = { path = "w", content = "" } }]
+when = { text = "An earlier attempt did not succeed (failed): the door is locked" }
+text = "I found the key."
 [[replies]]
-text = "Done."
-[[replies]]
-text = "Done again."
-[[replies]]
-text = "Done, I say."
+calls = [{ name = "yield", input = { error = "the door is locked" } }]
 "#;
     let stage = Stage::new(script, plan);
-    let run = stage.run(&["run", "plan.toml", "--mode", "accept-edits"]);
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "## a\nDone.\n"), "{run:?}");
-    assert!(stage.has("w"));
+    let run = stage.run(&["run", "plan.toml"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "## a\nI found the key.\n"), "{run:?}");
     let document = stage.document(&["show", "last"]);
     assert_eq!(document["tasks"][0]["attempts"], 2);
 }

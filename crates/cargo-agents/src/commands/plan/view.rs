@@ -194,7 +194,9 @@ impl EventView {
             ("ended", Some(outcome)) if outcome.message.is_empty() => {
                 format!("{task}: {}{again}", outcome.ending)
             }
-            ("ended", Some(outcome)) => format!("{task}: {}{again}", outcome.message),
+            ("ended", Some(outcome)) => {
+                format!("{task}: {}{again}: {}", outcome.ending, outcome.message)
+            }
             ("recalled", _) => format!("{task}: known from an earlier run"),
             ("rested", _) => format!("{task}: is tried again"),
             ("ran-out", _) => "the budget is used up".to_owned(),
