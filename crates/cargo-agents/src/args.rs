@@ -3,6 +3,7 @@
 mod agent;
 mod later;
 mod model;
+mod plan;
 mod task;
 
 use std::ffi::OsString;
@@ -14,6 +15,10 @@ use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 pub(crate) use later::Later;
 pub(crate) use model::ModelCommand;
+pub(crate) use plan::{
+    DrawingFormat, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner, PlanParams,
+    PlanResumeArgs, PlanRunArgs, PlanShowArgs,
+};
 pub(crate) use task::{BatchArgs, Lasting, Manner, PageFormat, ResumeArgs, RunArgs, TaskCommand};
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
@@ -216,6 +221,11 @@ pub(crate) enum Command {
     Task {
         #[command(subcommand)]
         command: Later<TaskCommand>,
+    },
+    /// Run a graph of sub-agents that survives crashes, and see what became of it
+    Plan {
+        #[command(subcommand)]
+        command: Later<PlanCommand>,
     },
     /// See the workflow commands of your coding agents
     #[command(name = "command")]
@@ -444,8 +454,10 @@ pub(crate) enum CacheCommand {
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
         "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable"
-        | "doctor" | "host" | "init" | "model" | "plugin" | "search" | "self-update" | "status"
-        | "sync" | "task" | "tour" | "uninstall" | "update" | "use" => Some(Audience::Humans),
+        | "doctor" | "host" | "init" | "model" | "plan" | "plugin" | "search" | "self-update"
+        | "status" | "sync" | "task" | "tour" | "uninstall" | "update" | "use" => {
+            Some(Audience::Humans)
+        }
         _ => None,
     }
 }

@@ -17,6 +17,7 @@ pub(crate) mod init;
 pub(crate) mod keeper;
 pub(crate) mod list;
 pub(crate) mod model;
+pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod sandboxed;
 pub(crate) mod search;

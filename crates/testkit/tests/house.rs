@@ -94,6 +94,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-trust",
             "agents-model",
             "agents-task",
+            "agents-plan",
         ],
     ),
     (

@@ -33,6 +33,7 @@ mod init;
 mod installing;
 mod models;
 mod pinned;
+mod plans;
 mod plugin_commands;
 mod prewarm;
 mod quiet;

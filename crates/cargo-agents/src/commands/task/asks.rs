@@ -4,7 +4,7 @@ use agents_system::ask::{AskError, Asker, Choice};
 use agents_task::broker::Reply;
 
 /// Asks, without keeping others from working meanwhile. Escape is a no; `None` if whoever sits there leaves.
-pub(super) async fn ask(asker: Asker, question: String) -> Option<Reply> {
+pub(in super::super) async fn ask(asker: Asker, question: String) -> Option<Reply> {
     let picked = tokio::task::spawn_blocking(move || {
         let choices = [
             Choice::new("yes").note("this time").key('y'),

@@ -36,7 +36,7 @@ use crate::{
 };
 
 /// Everything that tasks need of the place where the user stands.
-pub(super) struct Place {
+pub(crate) struct Place {
     search: Search,
     models: Models,
     cwd: Utf8PathBuf,
@@ -53,7 +53,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn here(
+    pub(crate) fn here(
         settings: &Settings,
         named: &[Utf8PathBuf],
         isolated: (Carry, Settle),
@@ -82,7 +82,7 @@ impl Place {
         })
     }
 
-    pub(super) fn findings(&self) -> &[Finding] {
+    pub(crate) fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
@@ -92,7 +92,7 @@ impl Place {
     }
 
     /// What was found out while tasks ran, each thing once.
-    pub(super) fn heard(&self) -> Vec<Finding> {
+    pub(crate) fn heard(&self) -> Vec<Finding> {
         let all = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         let mut told = Vec::new();
         for heard in all.iter() {
@@ -106,11 +106,11 @@ impl Place {
     }
 
     /// Ends everything that was started for tasks.
-    pub(super) async fn end(&self) {
+    pub(crate) async fn end(&self) {
         self.hands.end().await;
     }
 
-    pub(super) fn preferences(&self) -> Preferences {
+    pub(crate) fn preferences(&self) -> Preferences {
         self.models.preferences.clone()
     }
 
