@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// Everything that tasks need of the place where the user stands.
-pub(super) struct Place {
+pub(crate) struct Place {
     search: Search,
     models: Models,
     cwd: Utf8PathBuf,
@@ -52,7 +52,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn here(
+    pub(crate) fn here(
         settings: &Settings,
         named: &[Utf8PathBuf],
         isolated: (Carry, Settle),
@@ -81,8 +81,13 @@ impl Place {
         })
     }
 
-    pub(super) fn findings(&self) -> &[Finding] {
+    pub(crate) fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// What agents are equipped with.
+    pub(crate) fn hands(&self) -> &Hands {
+        &self.hands
     }
 
     fn hear(&self, heard: Heard, findings: Vec<Finding>) {
@@ -91,7 +96,7 @@ impl Place {
     }
 
     /// What was found out while tasks ran, each thing once.
-    pub(super) fn heard(&self) -> Vec<Finding> {
+    pub(crate) fn heard(&self) -> Vec<Finding> {
         let all = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         let mut told = Vec::new();
         for heard in all.iter() {
@@ -105,16 +110,16 @@ impl Place {
     }
 
     /// Ends everything that was started for tasks.
-    pub(super) async fn end(&self) {
+    pub(crate) async fn end(&self) {
         self.hands.end().await;
     }
 
-    pub(super) fn preferences(&self) -> Preferences {
+    pub(crate) fn preferences(&self) -> Preferences {
         self.models.preferences.clone()
     }
 
     /// Where the definition of an agent is, in words: from where the user stands, if it is below.
-    pub(super) fn of(&self, agent: &AgentName) -> String {
+    pub(crate) fn of(&self, agent: &AgentName) -> String {
         let agents = self.agents();
         let file = agents.iter().find(|it| it.name == *agent).and_then(|it| it.origin.file.clone());
         match &file {
