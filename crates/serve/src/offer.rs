@@ -9,8 +9,8 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What the program has, where it stands. Everything is asked for anew with each request: a server lives longer than a workspace
-/// stays the same.
+/// What the program has, where it stands. A server lives longer than a workspace stays the same: agents, skills and crates are looked
+/// for anew with each request. Commands and servers are those that there were when the door was opened, because they run programs.
 pub trait Offer: Send + Sync {
     /// Where agents, models and tools of tasks come from.
     fn surroundings(&self) -> Arc<dyn Surroundings>;
@@ -37,11 +37,20 @@ pub trait Offer: Send + Sync {
     /// The names of the MCP servers that stand behind this one. Nothing is started.
     fn servers(&self) -> Vec<String>;
 
-    /// The tools of these servers, which are started if they are not running, and what there is to say about those that do not start.
-    fn tools_of(&self, servers: Vec<String>) -> BoxFuture<'_, (Vec<Arc<dyn Tool>>, Vec<Finding>)>;
+    /// The tools of these servers, which are started if they are not running.
+    fn tools_of(&self, servers: Vec<String>) -> BoxFuture<'_, ServerTools>;
 
     /// Ends everything that was started for any request.
     fn end(&self) -> BoxFuture<'_, ()>;
+}
+
+/// What servers have.
+#[derive(Clone, Default)]
+pub struct ServerTools {
+    /// Their tools, called `mcp__server__tool`.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// What there is to say about servers that do not start, and about single tools.
+    pub findings: Vec<Finding>,
 }
 
 /// A skill as it is listed.

@@ -32,7 +32,7 @@ use self::{
 };
 use crate::{
     declare,
-    offer::{FoundCrate, Offer, SkillCard},
+    offer::{FoundCrate, Offer, ServerTools, SkillCard},
     tasks::Tasks,
 };
 
@@ -321,7 +321,7 @@ impl Verbs {
         }
         let (wanted, other_servers): (Vec<String>, Vec<String>) =
             all.into_iter().partition(|it| asked.servers.is_empty() || asked.servers.contains(it));
-        let (tools, findings) = self.offer.tools_of(wanted.clone()).await;
+        let ServerTools { tools, findings } = self.offer.tools_of(wanted.clone()).await;
         let words = words(asked.query.as_deref());
         let mut declarations = String::new();
         for server in &wanted {
@@ -356,7 +356,7 @@ impl Verbs {
     ) -> Result<ToolAnswer, Unavailable> {
         let CallTool { server, tool, arguments } = asked;
         self.knows(&self.offer.servers(), &server)?;
-        let (tools, findings) = self.offer.tools_of(vec![server.clone()]).await;
+        let ServerTools { tools, findings } = self.offer.tools_of(vec![server.clone()]).await;
         let prefix = prefix(&server);
         let own = |it: &Arc<dyn Tool>| it.name().strip_prefix(&prefix).map(str::to_owned);
         let Some(found) = tools.iter().find(|it| own(it).as_deref() == Some(tool.as_str())) else {

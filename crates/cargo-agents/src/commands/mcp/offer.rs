@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use agents_agent::AgentName;
 use agents_plugin::skills::{Skill, SkillTree, TreeKind};
-use agents_serve::offer::{FoundCrate, LoadedSkill, Offer, SkillCard};
-use agents_system::{dirs::Dirs, finding::Finding};
+use agents_serve::offer::{FoundCrate, LoadedSkill, Offer, ServerTools, SkillCard};
+use agents_system::dirs::Dirs;
 use agents_task::{Surroundings, runner::Unavailable};
 use agents_tool::Tool;
 use agents_trust::{
@@ -61,13 +61,14 @@ impl Program {
         let (flags, dirs, cwd) = (self.flags.clone(), self.dirs.clone(), self.cwd.clone());
         Box::pin(async move {
             let done = tokio::task::spawn_blocking(move || {
-                work(&Settings::with_dirs(&flags, dirs, cwd))
-                    .map_err(|failure| failure.into_finding(about))
+                work(&Settings::with_dirs(&flags, dirs, cwd)).map_err(|failure| {
+                    let finding = failure.into_finding(about);
+                    Unavailable { message: finding.message, hint: finding.hint }
+                })
             });
-            match done.await {
-                Ok(done) => done.map_err(|it| Unavailable { message: it.message, hint: it.hint }),
-                Err(_) => Err(Unavailable { message: format!("{about} broke down"), hint: None }),
-            }
+            done.await.unwrap_or_else(|_| {
+                Err(Unavailable { message: format!("{about} broke down"), hint: None })
+            })
         })
     }
 }
@@ -122,8 +123,11 @@ impl Offer for Program {
         self.place.hands().servers()
     }
 
-    fn tools_of(&self, servers: Vec<String>) -> BoxFuture<'_, (Vec<Arc<dyn Tool>>, Vec<Finding>)> {
-        Box::pin(async move { self.place.hands().tools_of(&servers).await })
+    fn tools_of(&self, servers: Vec<String>) -> BoxFuture<'_, ServerTools> {
+        Box::pin(async move {
+            let (tools, findings) = self.place.hands().tools_of(&servers).await;
+            ServerTools { tools, findings }
+        })
     }
 
     fn end(&self) -> BoxFuture<'_, ()> {
