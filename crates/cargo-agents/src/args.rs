@@ -2,6 +2,7 @@
 
 mod agent;
 mod later;
+mod mcp;
 mod model;
 mod plan;
 mod task;
@@ -14,6 +15,7 @@ use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 pub(crate) use later::Later;
+pub(crate) use mcp::McpArgs;
 pub(crate) use model::ModelCommand;
 pub(crate) use plan::{
     DrawingFormat, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner, PlanParams,
@@ -227,6 +229,15 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Later<PlanCommand>,
     },
+    /// Offer sub-agents, skills and the MCP servers of plugins to coding agents, as one MCP server
+    #[command(
+        after_help = "A coding agent starts it and speaks with it on standard input and output:
+  claude mcp add cargo-agents -- cargo agents mcp
+  codex mcp add cargo-agents -- cargo agents mcp --mode accept-edits
+
+What sub-agents may do without asking is said here, and cannot be widened by whoever calls."
+    )]
+    Mcp(McpArgs),
     /// See the workflow commands of your coding agents
     #[command(name = "command")]
     Workflow {
@@ -454,8 +465,8 @@ pub(crate) enum CacheCommand {
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
         "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable"
-        | "doctor" | "host" | "init" | "model" | "plan" | "plugin" | "search" | "self-update"
-        | "status" | "sync" | "task" | "tour" | "uninstall" | "update" | "use" => {
+        | "doctor" | "host" | "init" | "mcp" | "model" | "plan" | "plugin" | "search"
+        | "self-update" | "status" | "sync" | "task" | "tour" | "uninstall" | "update" | "use" => {
             Some(Audience::Humans)
         }
         _ => None,

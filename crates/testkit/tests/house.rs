@@ -80,6 +80,21 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "agents-serve",
+        &[
+            "agents-system",
+            "agents-workspace",
+            "agents-install",
+            "agents-plugin",
+            "agents-host",
+            "agents-hook",
+            "agents-agent",
+            "agents-model",
+            "agents-tool",
+            "agents-task",
+        ],
+    ),
+    (
         "cargo-agents",
         &[
             "agents-system",
@@ -95,6 +110,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-model",
             "agents-task",
             "agents-plan",
+            "agents-serve",
         ],
     ),
     (

@@ -31,6 +31,7 @@ mod hooks;
 #[cfg(target_os = "linux")]
 mod init;
 mod installing;
+mod mcp;
 mod models;
 mod pinned;
 mod plans;

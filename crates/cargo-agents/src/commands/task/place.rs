@@ -86,6 +86,11 @@ impl Place {
         &self.findings
     }
 
+    /// What agents are equipped with.
+    pub(crate) fn hands(&self) -> &Hands {
+        &self.hands
+    }
+
     fn hear(&self, heard: Heard, findings: Vec<Finding>) {
         heard.lock().unwrap_or_else(PoisonError::into_inner).extend(findings);
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).push(heard);
@@ -115,7 +120,7 @@ impl Place {
     }
 
     /// Where the definition of an agent is, in words: from where the user stands, if it is below.
-    pub(super) fn of(&self, agent: &AgentName) -> String {
+    pub(crate) fn of(&self, agent: &AgentName) -> String {
         let agents = self.agents();
         let file = agents.iter().find(|it| it.name == *agent).and_then(|it| it.origin.file.clone());
         match &file {
