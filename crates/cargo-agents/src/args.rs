@@ -2,7 +2,9 @@
 
 mod agent;
 mod later;
+mod mcp;
 mod model;
+mod plan;
 mod task;
 
 use std::ffi::OsString;
@@ -13,7 +15,12 @@ use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 pub(crate) use later::Later;
+pub(crate) use mcp::McpArgs;
 pub(crate) use model::ModelCommand;
+pub(crate) use plan::{
+    DrawingFormat, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner, PlanParams,
+    PlanResumeArgs, PlanRunArgs, PlanShowArgs,
+};
 pub(crate) use task::{BatchArgs, Lasting, Manner, PageFormat, ResumeArgs, RunArgs, TaskCommand};
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
@@ -217,6 +224,20 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Later<TaskCommand>,
     },
+    /// Run a graph of sub-agents that survives crashes, and see what became of it
+    Plan {
+        #[command(subcommand)]
+        command: Later<PlanCommand>,
+    },
+    /// Offer sub-agents, skills and the MCP servers of plugins to coding agents, as one MCP server
+    #[command(
+        after_help = "A coding agent starts it and speaks with it on standard input and output:
+  claude mcp add cargo-agents -- cargo agents mcp
+  codex mcp add cargo-agents -- cargo agents mcp --mode accept-edits
+
+What sub-agents may do without asking is said here, and cannot be widened by whoever calls."
+    )]
+    Mcp(McpArgs),
     /// See the workflow commands of your coding agents
     #[command(name = "command")]
     Workflow {
@@ -444,8 +465,10 @@ pub(crate) enum CacheCommand {
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
         "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable"
-        | "doctor" | "host" | "init" | "model" | "plugin" | "search" | "self-update" | "status"
-        | "sync" | "task" | "tour" | "uninstall" | "update" | "use" => Some(Audience::Humans),
+        | "doctor" | "host" | "init" | "mcp" | "model" | "plan" | "plugin" | "search"
+        | "self-update" | "status" | "sync" | "task" | "tour" | "uninstall" | "update" | "use" => {
+            Some(Audience::Humans)
+        }
         _ => None,
     }
 }

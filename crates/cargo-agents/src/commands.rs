@@ -16,7 +16,9 @@ pub(crate) mod init;
 #[cfg(target_os = "linux")]
 pub(crate) mod keeper;
 pub(crate) mod list;
+pub(crate) mod mcp;
 pub(crate) mod model;
+pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod sandboxed;
 pub(crate) mod search;

@@ -111,6 +111,12 @@ impl Failure {
         self
     }
 
+    /// With what led to it.
+    pub(crate) fn with_findings(mut self, findings: Vec<Finding>) -> Self {
+        self.findings = findings;
+        self
+    }
+
     /// As something to say where it must not end the program.
     pub(crate) fn into_findings(self) -> Vec<Finding> {
         let mut own = Finding::error(self.message);

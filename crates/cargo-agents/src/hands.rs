@@ -40,6 +40,9 @@ use camino::Utf8PathBuf;
 use self::{hooks::PluginHooks, languages::Languages, servers::Servers};
 use crate::{commands::keeper, failure::Failure, here::Here};
 
+/// What the names of plugins' commands begin with.
+const PLUGIN: &str = "plugin__";
+
 /// This program, as it is started by itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Us {
@@ -142,6 +145,25 @@ impl Hands {
     /// What there is to say about everything that all agents share.
     pub(crate) fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// The commands that plugins have for agents.
+    pub(crate) fn commands(&self) -> Vec<Arc<dyn Tool>> {
+        let own = self.shared.iter().filter(|it| it.name().starts_with(PLUGIN));
+        own.cloned().collect()
+    }
+
+    /// The names of the MCP servers that all agents may have, whether they run or not.
+    pub(crate) fn servers(&self) -> Vec<String> {
+        self.servers.names()
+    }
+
+    /// The tools of these servers, for whoever starts them as hosts do. Those that did not start, or have ended too often, get another
+    /// chance.
+    pub(crate) async fn tools_of(&self, servers: &[String]) -> (Vec<Arc<dyn Tool>>, Vec<Finding>) {
+        self.servers.give_another_chance().await;
+        let rights = Rights::only(servers.iter().map(|it| format!("mcp__{it}__*")));
+        self.servers.tools(&rights, &Confinement::None, &[]).await
     }
 
     /// Who wrote a definition.

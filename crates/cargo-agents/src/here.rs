@@ -70,7 +70,16 @@ pub(crate) fn visit<T>(
         (Err(error), BrokenWorkspace::IsReported) => Ok((None, Some(error))),
         (Err(error), BrokenWorkspace::Fails) => Err(error.into()),
     };
-    open(settings, acquire, find, work)
+    open(settings, acquire, After::TheProgramEnds, find, work)
+}
+
+/// The same for a program that does this again and again. A workspace that cannot be understood is an error.
+pub(crate) fn visit_again<T>(
+    settings: &Settings,
+    work: impl FnOnce(&Here<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let find = |workspaces: &Workspaces<'_>| Ok((workspaces.find(&settings.cwd)?, None::<()>));
+    open(settings, Acquire::Never, After::TheProgramGoesOn, find, |here, _| work(here))
 }
 
 /// The same without starting a process, for hooks. `None` where only cargo can tell what the workspace is made of.
@@ -83,7 +92,7 @@ pub(crate) fn glance<T>(
         Glance::Known(workspace) => Ok((Some(workspace), None)),
         Glance::NeedsCargo { why } => Ok((None, Some(why))),
     };
-    open(settings, Acquire::Never, find, |here, why| {
+    open(settings, Acquire::Never, After::TheProgramEnds, find, |here, why| {
         Ok(if why.is_some() { None } else { Some(work(here)) })
     })
 }
@@ -93,12 +102,21 @@ pub(crate) fn glance_without_packages<T>(
     settings: &Settings,
     work: impl FnOnce(&Here<'_>) -> T,
 ) -> Result<T, Failure> {
-    open(settings, Acquire::Never, |_| Ok((None, None::<()>)), |here, _| Ok(work(here)))
+    let find = |_: &Workspaces<'_>| Ok((None, None::<()>));
+    open(settings, Acquire::Never, After::TheProgramEnds, find, |here, _| Ok(work(here)))
+}
+
+/// What comes after a visit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    TheProgramEnds,
+    TheProgramGoesOn,
 }
 
 fn open<T, E>(
     settings: &Settings,
     acquire: Acquire,
+    after: After,
     find: impl FnOnce(&Workspaces<'_>) -> Result<(Option<Workspace>, Option<E>), Failure>,
     work: impl FnOnce(&Here<'_>, Option<E>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -124,9 +142,13 @@ fn open<T, E>(
     settings.progress.end();
     let set = registries.active(workspace.as_ref(), &settings.cwd, acquire);
     Failure::if_interrupted()?;
-    // The program is about to end; freeing thousands of plugins one by one would only delay it.
+    // Freeing thousands of plugins one by one would only delay the end of the program.
     let here = ManuallyDrop::new(Here { settings, registries, workspace, set, findings });
-    work(&here, error)
+    let done = work(&here, error);
+    if after == After::TheProgramGoesOn {
+        drop(ManuallyDrop::into_inner(here));
+    }
+    done
 }
 
 /// Refreshes the git registries. What cannot be reached stays as it is, with a finding.

@@ -28,6 +28,11 @@ use crate::{
             explain::ModelExplainDocument, list::ModelListDocument, serve::ModelServeDocument,
             test::ModelTestDocument,
         },
+        plan::{
+            check::PlanCheckDocument,
+            runs::{PlanGcDocument, PlanListDocument, PlanLogsDocument},
+            view::{PlanLine, PlanRunDocument},
+        },
         search::SearchDocument,
         self_update::SelfUpdateDocument,
         show::ShowDocument,
@@ -67,6 +72,12 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<TaskGcDocument>("task-gc");
     check::<TaskListDocument>("task-list");
     check::<TaskShowDocument>("task-show");
+    check::<PlanCheckDocument>("plan-check");
+    check::<PlanGcDocument>("plan-gc");
+    check::<PlanListDocument>("plan-list");
+    check::<PlanLogsDocument>("plan-logs");
+    check::<PlanLine>("plan-run");
+    check::<PlanRunDocument>("plan-show");
     check::<ShowDocument>("plugin-show");
     check::<ExplainDocument>("plugin-explain");
     check::<ValidateDocument>("plugin-validate");

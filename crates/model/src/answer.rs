@@ -18,7 +18,7 @@ use crate::{
     error::{Deadline, ModelError, Problem},
     event::Event,
     provider::EventStream,
-    request::{Deadlines, Request},
+    request::Deadlines,
     retry::RetryPolicy,
 };
 
@@ -53,10 +53,11 @@ pub(crate) struct Asking<F> {
 }
 
 /// A request to a program of this name. It is made once: what a program began may have had effects.
+#[cfg(feature = "providers")]
 pub(crate) fn asking_program(
     name: &str,
     permits: &Arc<Semaphore>,
-    request: &Request,
+    request: &crate::request::Request,
     cancel: CancellationToken,
 ) -> Asking<impl Fn(Problem) -> ModelError + Send + 'static> {
     let name = name.to_owned();

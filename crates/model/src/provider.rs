@@ -79,6 +79,7 @@ pub struct ModelInfo {
     pub context: Option<u64>,
 }
 
+#[cfg(feature = "providers")]
 impl ModelInfo {
     /// Models of which no more than their names is known.
     pub(crate) fn named(ids: &[String]) -> Vec<Self> {

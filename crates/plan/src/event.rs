@@ -320,7 +320,7 @@ impl From<&agents_task::Outcome> for Outcome {
         let usage = &report.usage;
         Self {
             ending: Ending::from(&outcome.ending),
-            message: outcome.ending.told(),
+            message: without_ending(&outcome.ending),
             output: report.output.as_ref().map(|it| it.value.clone().into()).unwrap_or_default(),
             text: report.text.clone(),
             spent: Spent {
@@ -329,6 +329,17 @@ impl From<&agents_task::Outcome> for Outcome {
                 cost: report.cost.unwrap_or_default(),
             },
         }
+    }
+}
+
+/// Why a task ended as it did, without saying again how.
+fn without_ending(ending: &agents_task::Ending) -> String {
+    let told = ending.told();
+    let word = ending.word();
+    match told.strip_prefix(word) {
+        Some("") => String::new(),
+        Some(rest) => rest.strip_prefix(": ").map_or_else(|| told.clone(), str::to_owned),
+        None => told,
     }
 }
 

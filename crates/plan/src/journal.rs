@@ -225,7 +225,9 @@ impl Journals {
         &self.dir
     }
 
-    fn home(&self, id: &RunId) -> Utf8PathBuf {
+    /// The directory of one run.
+    #[must_use]
+    pub fn home(&self, id: &RunId) -> Utf8PathBuf {
         self.dir.join(id.as_str())
     }
 
@@ -294,6 +296,12 @@ impl Journals {
         }
         let store = Store::open(&self.file(id), Access::Read, &Options::default())?;
         Ok(View { store })
+    }
+
+    /// Whether some process drives a run now.
+    #[must_use]
+    pub fn is_driven(&self, id: &RunId) -> bool {
+        self.file(id).exists() && matches!(self.lock(id), Err(JournalError::Locked(_)))
     }
 
     /// The results that runs may use again.

@@ -11,6 +11,7 @@ use agents_system::cache::{Digest, digest};
 use agents_tool::{CallContext, Request, Tool as _, ToolError, Typed as _, tools::Bash};
 use camino::{Utf8Path, Utf8PathBuf};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ const KEY: &str = "done-when";
 const MAX_SHOWN: usize = 4000;
 
 /// What must hold before a task is done.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DoneWhen {
     /// Commands that must succeed, in this order.
@@ -38,6 +39,7 @@ pub struct DoneWhen {
 
 /// Something that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "unmet")]
 pub enum Unmet {
     /// A command failed.
@@ -55,6 +57,7 @@ pub enum Unmet {
     /// Files have changed that must not.
     Unchanged {
         /// Which.
+        #[cfg_attr(test, schemars(with = "Vec<String>"))]
         files: Vec<Utf8PathBuf>,
     },
     /// It cannot be checked.

@@ -17,11 +17,14 @@ use crate::{
 
 /// Something that happened to a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct Event {
     /// The task.
+    #[cfg_attr(test, schemars(with = "String"))]
     pub task: TaskId,
     /// Where it stands.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub path: TaskPath,
     /// What happened.
     #[serde(flatten)]
@@ -30,6 +33,7 @@ pub struct Event {
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum What {
     /// The task began.
@@ -78,9 +82,11 @@ pub enum What {
     /// What the task has cost so far.
     Spent {
         /// Tokens.
+        #[cfg_attr(test, schemars(with = "crate::schemas::Tokens"))]
         usage: Usage,
         /// Money; `None` where the price is not known.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(test, schemars(with = "Option<u64>"))]
         cost: Option<MicroDollars>,
     },
     /// There is little left of something, and the agent is told.
@@ -114,6 +120,7 @@ pub enum What {
 
 /// How a call of a tool went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolState {
     /// As asked.

@@ -25,6 +25,7 @@ const MAX_FILE: u64 = 32 * 1024 * 1024;
 
 /// What a result rests on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct Evidence {
     /// Its claims, and what became of each.
@@ -37,6 +38,7 @@ pub struct Evidence {
 
 /// One claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct Claim {
     /// As it was written.
@@ -47,6 +49,7 @@ pub struct Claim {
 
 /// What became of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It is so.
@@ -65,6 +68,7 @@ pub enum Verdict {
 
 /// What speaks against a report as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Doubt {
     /// The agent had tools and used none.

@@ -79,6 +79,8 @@ pub mod request;
 pub mod resume;
 pub mod runner;
 pub mod schema;
+#[cfg(test)]
+mod schemas;
 pub mod secret;
 pub mod settings;
 pub mod subagents;

@@ -93,6 +93,7 @@ impl From<&agents_agent::definition::Limits> for Limits {
 
 /// What ran out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
     /// Calls of the model.

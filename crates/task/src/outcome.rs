@@ -16,11 +16,14 @@ use crate::{
 
 /// What became of a task, and what it leaves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct Outcome {
     /// The task.
+    #[cfg_attr(test, schemars(with = "String"))]
     pub id: TaskId,
     /// Where it stood.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub path: TaskPath,
     /// How it ended.
     pub ending: Ending,
@@ -30,6 +33,7 @@ pub struct Outcome {
 
 /// How a task ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum Ending {
     /// It is done, and everything that must hold holds.
@@ -58,6 +62,7 @@ pub enum Ending {
 
 /// Why a task failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "why")]
 pub enum Failure {
     /// The model did not answer.
@@ -111,6 +116,7 @@ pub enum Failure {
 
 /// What a task leaves.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct Report {
     /// The last that the agent said.
@@ -123,9 +129,11 @@ pub struct Report {
     /// Calls of tools.
     pub tool_calls: u64,
     /// Tokens.
+    #[cfg_attr(test, schemars(with = "crate::schemas::Tokens"))]
     pub usage: Usage,
     /// Money; `None` where the price is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<u64>"))]
     pub cost: Option<MicroDollars>,
     /// The model that said that it answered.
     pub model: String,
@@ -144,6 +152,7 @@ pub struct Report {
 
 /// What an agent handed in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct Output {
     /// The value.
@@ -154,6 +163,7 @@ pub struct Output {
 
 /// Whether a result is what it must be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is", content = "issues")]
 pub enum Validity {
     /// Nobody said what it must be.

@@ -61,6 +61,7 @@ fn at(place: &str) -> String {
 
 /// One way in which a value is not what the schema says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Issue {
     /// Where in the value, as a JSON pointer; nothing for the value itself.
     pub path: String,

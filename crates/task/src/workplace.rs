@@ -89,6 +89,7 @@ pub struct Workplace {
 
 /// What became of what was done in a worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct Settled {
     /// The files that differ.
@@ -96,6 +97,7 @@ pub struct Settled {
     pub files: Vec<FileChange>,
     /// The difference, for `git apply`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub patch: Option<Utf8PathBuf>,
     /// Where it is now.
     #[serde(flatten)]
@@ -107,6 +109,7 @@ pub struct Settled {
 
 /// Where changes are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "changes")]
 pub enum Delivery {
     /// There are none, or they are there already.
@@ -126,6 +129,7 @@ pub enum Delivery {
     /// In the worktree, which stays.
     InWorktree {
         /// Where it is.
+        #[cfg_attr(test, schemars(with = "String"))]
         path: Utf8PathBuf,
         /// Why nothing else could be done.
         why: String,

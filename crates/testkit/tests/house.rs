@@ -80,6 +80,21 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "agents-serve",
+        &[
+            "agents-system",
+            "agents-workspace",
+            "agents-install",
+            "agents-plugin",
+            "agents-host",
+            "agents-hook",
+            "agents-agent",
+            "agents-model",
+            "agents-tool",
+            "agents-task",
+        ],
+    ),
+    (
         "cargo-agents",
         &[
             "agents-system",
@@ -94,6 +109,8 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-trust",
             "agents-model",
             "agents-task",
+            "agents-plan",
+            "agents-serve",
         ],
     ),
     (

@@ -227,6 +227,12 @@ impl Server {
         Ok((described.into_iter().map(tool).collect(), findings))
     }
 
+    /// Whether it has ended so often that it is not started again.
+    pub async fn is_given_up(&self) -> bool {
+        let state = self.state.lock().await;
+        state.chances == 0 && state.live.as_ref().is_none_or(|live| live.is_over())
+    }
+
     /// Ends it, and waits until nothing of it is left.
     pub async fn end(&self) {
         let live = self.state.lock().await.live.take();

@@ -3,7 +3,7 @@
 //! [`Workspaces::find`] goes from a directory to its [`Workspace`]: the members and every package that
 //! a member depends on directly, with exact versions and sources. [`Workspaces::source`] goes from the
 //! name of a crate to a directory with its sources. [`Workspaces::details`] adds the enabled features
-//! and the source directory of every package in the graph.
+//! and the source directory of every package in the graph, and which members depend on which.
 //!
 //! The answer is always cargo's, but cargo is seldom asked, because starting it costs fifty times more
 //! than everything else:
@@ -71,7 +71,7 @@ pub use error::{CargoError, Reason, SourceError, WorkspaceError};
 pub use find::{Glance, Workspaces};
 #[doc(hidden)]
 pub use lockfile::{LockedPackage, locked_packages};
-pub use metadata::{Details, PackageDetails};
+pub use metadata::{Details, MemberEdge, PackageDetails, Purpose};
 pub use name::CrateName;
 pub use package::{Member, Package, PackageSource, Workspace};
 pub use sources::{CrateOrigin, CrateSource, exactly};

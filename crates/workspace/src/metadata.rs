@@ -16,6 +16,28 @@ pub struct Details {
     pub platform: Option<String>,
     /// Every package of the graph, members included, sorted by name and version.
     pub packages: Vec<PackageDetails>,
+    /// Which members depend on which, for any platform that is listed, sorted.
+    pub edges: Vec<MemberEdge>,
+}
+
+/// A member that depends on another one. Members of one workspace have different names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct MemberEdge {
+    /// Who depends.
+    pub from: CrateName,
+    /// On whom.
+    pub to: CrateName,
+    /// What for.
+    pub purpose: Purpose,
+}
+
+/// What a dependency is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Purpose {
+    /// The package itself cannot be built without it.
+    Build,
+    /// Only its tests, examples and benchmarks need it. Cargo lets such dependencies go around in a circle.
+    Dev,
 }
 
 /// One package of the graph.
@@ -82,7 +104,20 @@ struct Resolve {
 struct Node {
     id: String,
     dependencies: Vec<String>,
+    deps: Vec<Dep>,
     features: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Dep {
+    pkg: String,
+    dep_kinds: Vec<DepKind>,
+}
+
+#[derive(Deserialize)]
+struct DepKind {
+    /// Nothing for what is compiled in.
+    kind: Option<String>,
 }
 
 /// Asks cargo about the workspace of the manifest.
@@ -182,10 +217,25 @@ fn understand(text: &Text) -> Metadata {
         })
         .collect();
     all.sort();
+    let nodes = text.resolve.nodes.iter().filter(|node| member_ids.contains(node.id.as_str()));
+    let mut edges: Vec<_> = nodes
+        .flat_map(|node| node.deps.iter().map(move |dep| (node, dep)))
+        // An example may depend on its own package.
+        .filter(|(node, dep)| member_ids.contains(dep.pkg.as_str()) && dep.pkg != node.id)
+        .filter_map(|(node, dep)| {
+            let is_dev = dep.dep_kinds.iter().all(|it| it.kind.as_deref() == Some("dev"));
+            Some(MemberEdge {
+                from: packages.get(node.id.as_str())?.0.name.clone(),
+                to: packages.get(dep.pkg.as_str())?.0.name.clone(),
+                purpose: if is_dev { Purpose::Dev } else { Purpose::Build },
+            })
+        })
+        .collect();
+    edges.sort();
     Metadata {
         root: text.workspace_root.clone(),
         members,
         direct,
-        details: Details { platform: None, packages: all },
+        details: Details { platform: None, packages: all, edges },
     }
 }

@@ -138,6 +138,6 @@ impl Store {
     }
 
     fn details(&self) -> CacheFile {
-        CacheFile::new(self.dir.join("details"), "workspace details 2")
+        CacheFile::new(self.dir.join("details"), "workspace details 3")
     }
 }

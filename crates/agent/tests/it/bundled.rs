@@ -41,7 +41,7 @@ fn the_table_of_the_seeds() {
     reviewer | read grep glob bash lsp web_search ast_grep report_finding task | explore | @deep | high | blocks | schema
     task | all | * | @task | medium | - | -
     quick_task | all | - | @fast | minimal | - | -
-    general-purpose | all | - | sonnet | - | - | -
+    general-purpose | all | - | sonnet @task | - | - | -
     ");
 }
 

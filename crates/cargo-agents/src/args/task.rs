@@ -282,7 +282,7 @@ impl From<Mode> for PermissionMode {
     }
 }
 
-fn time(text: &str) -> Result<Duration, String> {
+pub(super) fn time(text: &str) -> Result<Duration, String> {
     let time = span::parse(text.trim(), Duration::from_secs(1));
     time.ok_or_else(|| "a time is `90s`, `10m` or `2h`".to_owned())
 }

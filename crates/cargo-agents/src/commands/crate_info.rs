@@ -13,10 +13,10 @@ use crate::{args::WantedCrate, failure::Failure, output::Output, settings::Setti
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CrateDocument {
-    name: String,
-    version: String,
+    pub(super) name: String,
+    pub(super) version: String,
     /// The directory of its sources
-    source: String,
+    pub(super) source: String,
 }
 
 pub(crate) fn run(
@@ -24,6 +24,19 @@ pub(crate) fn run(
     output: &Output,
     wanted: &WantedCrate,
 ) -> Result<ExitCode, Failure> {
+    let CrateDocument { name, version, source } = find(settings, wanted)?;
+    if output.is_json() {
+        output.document(&CrateDocument { name, version, source })?;
+    } else {
+        output.line(format!("Crate: {name}"))?;
+        output.line(format!("Version: {version}"))?;
+        output.line(format!("Source: {source}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the sources of a crate are, at the version that is wanted.
+pub(super) fn find(settings: &Settings, wanted: &WantedCrate) -> Result<CrateDocument, Failure> {
     let requirement = wanted.version.as_deref().map(parse_requirement).transpose()?;
     let name = CrateName::new(wanted.name.as_str());
     let workspaces = Workspaces {
@@ -35,16 +48,11 @@ pub(crate) fn run(
     let found =
         workspaces.source(workspace.as_ref(), &settings.cwd, &name, requirement.as_ref())?;
     settings.progress.end();
-    let (name, version, source) =
-        (found.name.to_string(), found.version.to_string(), found.dir.to_string());
-    if output.is_json() {
-        output.document(&CrateDocument { name, version, source })?;
-    } else {
-        output.line(format!("Crate: {name}"))?;
-        output.line(format!("Version: {version}"))?;
-        output.line(format!("Source: {source}"))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(CrateDocument {
+        name: found.name.to_string(),
+        version: found.version.to_string(),
+        source: found.dir.to_string(),
+    })
 }
 
 fn parse_requirement(text: &str) -> Result<VersionReq, Failure> {

@@ -1,6 +1,6 @@
 //! `cargo agents task …`
 
-mod asks;
+pub(super) mod asks;
 mod assignment;
 #[cfg(unix)]
 mod attach;
@@ -13,7 +13,7 @@ pub(crate) mod gc;
 pub(crate) mod list;
 mod live;
 mod logs;
-mod place;
+pub(crate) mod place;
 mod resume;
 mod run;
 pub(crate) mod show;
@@ -32,6 +32,7 @@ use agents_task::{
 };
 use agents_tool::{Grant, GrantKind};
 
+pub(super) use self::place::Place;
 use self::{
     assignment::Input,
     terminal::Terminal,
@@ -149,7 +150,7 @@ fn meant(store: &Store, text: &str) -> Result<TaskId, Failure> {
 }
 
 /// Where transcripts are.
-fn transcripts(settings: &Settings) -> Store {
+pub(crate) fn transcripts(settings: &Settings) -> Store {
     Store::with(&settings.dirs.state.join("transcripts"), KEPT, None)
 }
 
@@ -161,7 +162,7 @@ fn worktrees(settings: &Settings) -> Worktrees {
 }
 
 /// What `--allow` says, as grants.
-fn grants(allow: &[String]) -> Vec<Grant> {
+pub(crate) fn grants(allow: &[String]) -> Vec<Grant> {
     let grant =
         |tool: &String| Grant { kind: GrantKind::Tool(tool.trim().to_owned()), until: None };
     allow.iter().map(grant).collect()

@@ -120,6 +120,31 @@ impl Servers {
         Self { keeper, area, all, own: Mutex::default() }
     }
 
+    /// The names of those that do not belong to a single definition.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.all.iter().map(|it| it.name.clone()).collect()
+    }
+
+    /// Forgets about those that did not start, or have ended too often: whoever needs them next starts them anew.
+    pub(super) async fn give_another_chance(&self) {
+        for known in &self.all {
+            let mut started = known.started.lock().await;
+            let mut kept = Vec::new();
+            for (confinement, cell) in started.drain(..) {
+                let is_lost = match cell.get().map(|it| &it.server) {
+                    // Somebody is starting it.
+                    None => false,
+                    Some(None) => true,
+                    Some(Some(server)) => server.is_given_up().await,
+                };
+                if !is_lost {
+                    kept.push((confinement, cell));
+                }
+            }
+            *started = kept;
+        }
+    }
+
     /// Takes in the servers that a definition uses or brings, and tells what is wrong with them. Names that are configured are taken.
     pub(super) async fn bring(&self, uses: &[McpServerUse]) -> Vec<Finding> {
         let mut findings = Vec::new();

@@ -31,8 +31,10 @@ mod hooks;
 #[cfg(target_os = "linux")]
 mod init;
 mod installing;
+mod mcp;
 mod models;
 mod pinned;
+mod plans;
 mod plugin_commands;
 mod prewarm;
 mod quiet;

@@ -17,6 +17,7 @@ use crate::{
     world::{Run, World},
 };
 
+mod at_terminal;
 #[cfg(unix)]
 mod background;
 mod by_host;
@@ -24,12 +25,12 @@ mod isolated;
 mod kept;
 
 /// A workspace whose only model plays this script, with an agent `helper` that may use everything.
-struct Stage {
-    world: World,
+pub(crate) struct Stage {
+    pub(crate) world: World,
 }
 
 impl Stage {
-    fn new(script: &str) -> Self {
+    pub(crate) fn new(script: &str) -> Self {
         let world = World::new();
         let file = world.home().join("script.toml");
         scratch::write(&file, script);
@@ -40,14 +41,14 @@ impl Stage {
     }
 
     /// With more in the configuration.
-    fn config(&self, more: &str) {
+    pub(crate) fn config(&self, more: &str) {
         let file = self.world.home().join("script.toml");
         self.world.config(&format!(
             "[defaults]\nsymposium-recommendations = false\n[providers.demo]\nkind = \"script\"\nscript = \"{file}\"\n{more}"
         ));
     }
 
-    fn agent(&self, name: &str, header: &str) {
+    pub(crate) fn agent(&self, name: &str, header: &str) {
         let text = format!("---\nname: {name}\ndescription: helps\n{header}---\nYou help.\n");
         scratch::write(&self.world.user().join(format!(".agents/agents/{name}.md")), &text);
     }
@@ -311,7 +312,7 @@ fn ctrl_c_ends_it_and_everything_that_it_started() {
 }
 
 /// Whether a process has exactly this command line.
-fn is_running(line: &str) -> bool {
+pub(crate) fn is_running(line: &str) -> bool {
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
         std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default() == line
     })

@@ -53,6 +53,11 @@ impl Bundle {
         &self.files[0]
     }
 
+    /// The plan itself, and those that are parts of it.
+    pub fn files(&self) -> impl Iterator<Item = &PlanFile> {
+        self.files.iter()
+    }
+
     /// A plan without parts.
     #[must_use]
     pub fn single(file: PlanFile) -> Self {

@@ -11,7 +11,7 @@ use crate::{
 
 impl Journals {
     /// Begins a run of a graph with the results of another run: those of nodes that are in both and say the same, up to the ones that
-    /// are to be done again, and all that comes after those.
+    /// are to be done again, and all that comes after those. It belongs to the same file and directory.
     ///
     /// # Errors
     /// The other run cannot be read, or the new one not be written.
@@ -23,11 +23,13 @@ impl Journals {
         at: Millis,
         options: Options,
     ) -> Result<(Journal, Scheduler), JournalError> {
-        let old = self.view(of)?.now()?;
-        let fork_of = Some(of.as_str().to_owned());
+        let view = self.view(of)?;
+        let old = view.now()?;
+        let origin = view.store.head()?.map(|it| it.origin).unwrap_or_default();
+        let origin = Origin { fork_of: Some(of.as_str().to_owned()), ..origin };
         let events: Vec<Event> =
             recalled(&old, graph, again).into_iter().map(|it| it.at(at)).collect();
-        self.begin(graph, at, &Origin { fork_of, file: None }, &events, options)
+        self.begin(graph, at, &origin, &events, options)
     }
 }
 

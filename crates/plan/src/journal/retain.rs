@@ -93,7 +93,11 @@ impl Journals {
         Ok(ids)
     }
 
-    fn summary(&self, id: &RunId) -> Result<Option<Summary>, JournalError> {
+    /// One run, in a few words; `None` if it ended before it began.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub fn summary(&self, id: &RunId) -> Result<Option<Summary>, JournalError> {
         let view = self.view(id)?;
         let Some(Head { name, created, origin }) = view.store.head()? else { return Ok(None) };
         let scheduler = view.now()?;

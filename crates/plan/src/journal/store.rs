@@ -56,6 +56,9 @@ pub struct Origin {
     /// The file of the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<Utf8PathBuf>,
+    /// The directory where its tasks work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dir: Option<Utf8PathBuf>,
     /// The run that it is a fork of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork_of: Option<String>,

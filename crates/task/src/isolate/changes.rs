@@ -45,6 +45,7 @@ pub struct Changes {
 
 /// A file that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct FileChange {
     /// As git says it: `A`dded, `M`odified, `D`eleted, `R`enamed, changed in `T`ype.

@@ -155,7 +155,6 @@ fn what_is_wrong_is_told_and_no_secret_with_it() {
         ),
         ("[mcp-servers]\na = 3", "`a` must be a table, not an integer"),
         ("[tasks]\nsandbox = \"sometimes\"", "`sandbox` cannot be `sometimes` in [tasks]"),
-        ("[tasks]\nsandobx = \"auto\"", "unknown key `sandobx` in [tasks]"),
         (
             "[web]\nfetch = true\nhosts = [\"https://docs.rs/\"]",
             "`https://docs.rs/` is not the name of a host",

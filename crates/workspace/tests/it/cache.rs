@@ -4,7 +4,7 @@ use std::{fs::File, thread};
 
 use agents_system::explain::{ErrorKind, Explain as _};
 use agents_testkit::sample::Sample;
-use agents_workspace::Glance;
+use agents_workspace::{Glance, MemberEdge};
 use camino::Utf8Path;
 
 use crate::reference::{Ours, no_cargo};
@@ -303,4 +303,33 @@ fn without_a_network_cargo_is_asked_again_offline() {
     let error = ours.try_find(&sample.root()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Network);
     assert!(error.details().unwrap().contains("Could not resolve host"));
+}
+
+#[test]
+fn details_say_which_members_depend_on_which_and_what_for() {
+    let sample = Sample::new();
+    sample.vendor().library("outside", "1.0.0", "");
+    sample.workspace("members = [\"app\", \"base\", \"build\", \"lib\"]");
+    sample.package(
+        "app",
+        "app",
+        "0.1.0",
+        "[dependencies]\noutside = \"1\"\nrenamed = { package = \"lib\", path = \"../lib\", optional = true }\n\
+         [build-dependencies]\nbuild = { path = \"../build\" }\n",
+    );
+    sample.package(
+        "lib",
+        "lib",
+        "0.1.0",
+        "[target.'cfg(windows)'.dependencies]\nbase = { path = \"../base\" }\n\
+         [dev-dependencies]\nbase = { path = \"../base\" }\n",
+    );
+    sample.package("base", "base", "0.1.0", "[dev-dependencies]\napp = { path = \"../app\" }\n");
+    sample.package("build", "build", "0.1.0", "");
+    sample.lock();
+    let ours = Ours::new(&sample);
+    let details = ours.workspaces().details(&ours.find(&sample.root())).unwrap();
+    let told = |edge: &MemberEdge| format!("{} {} {:?}", edge.from, edge.to, edge.purpose);
+    let edges: Vec<String> = details.edges.iter().map(told).collect();
+    assert_eq!(edges, ["app build Build", "app lib Build", "base app Dev", "lib base Build"],);
 }

@@ -1,11 +1,10 @@
 //! Questions of agents to the person at the terminal.
 
-use agents_system::ask::{Asker, Choice};
+use agents_system::ask::{AskError, Asker, Choice};
 use agents_task::broker::Reply;
 
-/// Asks, without keeping others from working meanwhile. Escape and Ctrl-C are a no; Ctrl-C also ends everything, which is seen
-/// elsewhere.
-pub(super) async fn ask(asker: Asker, question: String) -> Reply {
+/// Asks, without keeping others from working meanwhile. Escape is a no; `None` if whoever sits there leaves.
+pub(in super::super) async fn ask(asker: Asker, question: String) -> Option<Reply> {
     let picked = tokio::task::spawn_blocking(move || {
         let choices = [
             Choice::new("yes").note("this time").key('y'),
@@ -15,10 +14,11 @@ pub(super) async fn ask(asker: Asker, question: String) -> Reply {
         ];
         asker.one(&question, &choices, 3)
     });
-    match picked.await {
+    Some(match picked.await {
+        Ok(Err(AskError::Interrupted)) => return None,
         Ok(Ok(0)) => Reply::Once,
         Ok(Ok(1)) => Reply::Task,
         Ok(Ok(2)) => Reply::Tree,
         _ => Reply::No,
-    }
+    })
 }

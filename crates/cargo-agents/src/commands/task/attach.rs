@@ -1,6 +1,6 @@
 //! `cargo agents task attach ID`
 
-use std::process::ExitCode;
+use std::{ops::ControlFlow, process::ExitCode};
 
 use agents_system::{ask::Asker, process};
 use agents_task::{
@@ -85,6 +85,7 @@ impl Watcher<'_> {
         let mut live = Live::new(self.output);
         let mut says = listen(line);
         self.show(&mut live, first)?;
+        let mut leaves = false;
         loop {
             tokio::select! {
                 biased;
@@ -106,9 +107,9 @@ impl Watcher<'_> {
             // Not before everything was read that was there: it may be answered by now.
             if says.is_empty() && !self.asked.is_empty() {
                 live.pause();
-                self.ask().await?;
+                leaves = self.ask().await?.is_break();
             }
-            if process::interrupted() {
+            if leaves || process::interrupted() {
                 live.pause();
                 self.output.talk(&format!(
                     "detached: `{}` goes on, and `cargo agents task attach {}` comes back to it",
@@ -159,20 +160,16 @@ impl Watcher<'_> {
         Ok(None)
     }
 
-    /// Asks the first of the open questions.
-    async fn ask(&mut self) -> Result<(), Failure> {
-        let Some(asker) = self.asker else { return Ok(()) };
+    /// Asks the first of the open questions. It breaks if whoever sits there leaves: they have not answered.
+    async fn ask(&mut self) -> Result<ControlFlow<()>, Failure> {
+        let Some(asker) = self.asker else { return Ok(ControlFlow::Continue(())) };
         let Asked { ask, path, question, .. } = self.asked.remove(0);
-        let reply = asks::ask(asker, format!("{path}: {question}")).await;
-        // Whoever leaves has not answered.
-        if process::interrupted() {
-            return Ok(());
-        }
-        let reply = match reply {
-            Reply::Once => Consent::Once,
-            Reply::Task => Consent::Task,
-            Reply::Tree => Consent::Tree,
-            Reply::No => Consent::No,
+        let reply = match asks::ask(asker, format!("{path}: {question}")).await {
+            None => return Ok(ControlFlow::Break(())),
+            Some(Reply::Once) => Consent::Once,
+            Some(Reply::Task) => Consent::Task,
+            Some(Reply::Tree) => Consent::Tree,
+            Some(Reply::No) => Consent::No,
         };
         let request = Request::Answer { ask, reply };
         let answered = match open(self.settings, &request, Start::Never).await? {
@@ -182,7 +179,7 @@ impl Watcher<'_> {
         if answered.is_err() {
             self.output.talk("somebody else was faster, or nobody waits for the answer any more");
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 }
 

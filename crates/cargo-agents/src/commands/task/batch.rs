@@ -56,7 +56,6 @@ struct Item {
     isolated: Option<bool>,
     /// What must hold before it is done
     #[serde(default)]
-    #[cfg_attr(test, schemars(with = "Option<DoneWhenView>"))]
     done_when: DoneWhen,
     #[serde(default)]
     max_turns: Option<u64>,
@@ -66,23 +65,6 @@ struct Item {
     /// In dollars, as a text such as `0.50`
     #[serde(default)]
     max_cost: Option<String>,
-}
-
-/// How `done-when` looks.
-#[cfg(test)]
-#[derive(schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[expect(dead_code, reason = "only its schema counts")]
-struct DoneWhenView {
-    /// Commands that must succeed, in this order
-    #[serde(default)]
-    commands: Vec<String>,
-    /// Patterns of files, each of which at least one changed file fits
-    #[serde(default)]
-    changed: Vec<String>,
-    /// Patterns of files that no changed file fits
-    #[serde(default)]
-    unchanged: Vec<String>,
 }
 
 pub(super) fn job(settings: &Settings, args: &BatchArgs, input: Input) -> Result<Job, Failure> {

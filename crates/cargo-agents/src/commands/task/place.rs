@@ -9,6 +9,7 @@ use agents_agent::{AgentDefinition, AgentName, Search, discover};
 use agents_hook::input::Session;
 use agents_model::{
     Provider,
+    catalogue::Known,
     open::{self, Ground},
     select::{Available, ModelRef, Preferences},
     settings::Kind,
@@ -35,7 +36,7 @@ use crate::{
 };
 
 /// Everything that tasks need of the place where the user stands.
-pub(super) struct Place {
+pub(crate) struct Place {
     search: Search,
     models: Models,
     cwd: Utf8PathBuf,
@@ -52,7 +53,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn here(
+    pub(crate) fn here(
         settings: &Settings,
         named: &[Utf8PathBuf],
         isolated: (Carry, Settle),
@@ -81,8 +82,13 @@ impl Place {
         })
     }
 
-    pub(super) fn findings(&self) -> &[Finding] {
+    pub(crate) fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// What agents are equipped with.
+    pub(crate) fn hands(&self) -> &Hands {
+        &self.hands
     }
 
     fn hear(&self, heard: Heard, findings: Vec<Finding>) {
@@ -91,7 +97,7 @@ impl Place {
     }
 
     /// What was found out while tasks ran, each thing once.
-    pub(super) fn heard(&self) -> Vec<Finding> {
+    pub(crate) fn heard(&self) -> Vec<Finding> {
         let all = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         let mut told = Vec::new();
         for heard in all.iter() {
@@ -105,22 +111,32 @@ impl Place {
     }
 
     /// Ends everything that was started for tasks.
-    pub(super) async fn end(&self) {
+    pub(crate) async fn end(&self) {
         self.hands.end().await;
     }
 
-    pub(super) fn preferences(&self) -> Preferences {
+    pub(crate) fn preferences(&self) -> Preferences {
         self.models.preferences.clone()
     }
 
     /// Where the definition of an agent is, in words: from where the user stands, if it is below.
-    pub(super) fn of(&self, agent: &AgentName) -> String {
+    pub(crate) fn of(&self, agent: &AgentName) -> String {
         let agents = self.agents();
         let file = agents.iter().find(|it| it.name == *agent).and_then(|it| it.origin.file.clone());
         match &file {
             Some(file) => file.strip_prefix(&self.cwd).unwrap_or(file).to_string(),
             None => "bundled".to_owned(),
         }
+    }
+
+    /// Whether it is known what a model costs.
+    pub(super) fn has_price(&self, model: &ModelRef) -> bool {
+        self.known(model).is_some_and(|it| it.price.is_some())
+    }
+
+    fn known(&self, model: &ModelRef) -> Option<&Known> {
+        let offer = self.models.offers.iter().find(|it| it.settings.name == model.provider)?;
+        self.models.catalogue.find(model, offer.settings.kind.catalogue())
     }
 
     fn provider(&self, model: &ModelRef, area: &Area) -> Result<Arc<dyn Provider>, Unavailable> {
@@ -170,9 +186,7 @@ impl Surroundings for Place {
 
     fn open(&self, model: &ModelRef, area: &Area) -> Result<Opened, Unavailable> {
         let provider = self.provider(model, area)?;
-        let offer = self.models.offers.iter().find(|it| it.settings.name == model.provider);
-        let kind = offer.map_or("", |it| it.settings.kind.catalogue());
-        let known = self.models.catalogue.find(model, kind);
+        let known = self.known(model);
         Ok(Opened {
             provider,
             price: known.and_then(|it| it.price),

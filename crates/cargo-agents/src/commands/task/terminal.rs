@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use agents_system::{ask::Asker, explain::Explain as _, finding::Finding, process};
 use agents_task::{
-    EffectiveAgent, Outcome, Refused, Report, Running, TaskId, TaskPath,
-    broker::Ask,
+    EffectiveAgent, Limits, Outcome, Refused, Report, Running, TaskId, TaskPath,
+    broker::{Ask, Reply},
     event::{Event, What},
     outcome::Ending,
 };
 use futures_util::future::LocalBoxFuture;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     asks,
@@ -49,6 +50,7 @@ impl Front for Terminal<'_> {
             self.live.begins(&told(place, agent), agents.len());
             if self.live.shows_lines() {
                 self.output.findings(&agent.model.findings);
+                self.output.findings(unpriced(place, agent).as_ref());
             }
         }
     }
@@ -78,14 +80,20 @@ impl Front for Terminal<'_> {
         self.live.event(event)
     }
 
-    fn ask(&mut self, ask: Ask) -> LocalBoxFuture<'_, ()> {
+    fn ask<'a>(&'a mut self, ask: Ask, cancel: &'a CancellationToken) -> LocalBoxFuture<'a, ()> {
         self.live.pause();
         Box::pin(async move {
             if let Some(asker) = self.asker
                 && !ask.is_over()
             {
                 let question = format!("{}: {}", ask.path, ask.question);
-                ask.answer(asks::ask(asker, question).await);
+                match asks::ask(asker, question).await {
+                    Some(reply) => ask.answer(reply),
+                    None => {
+                        cancel.cancel();
+                        ask.answer(Reply::No);
+                    }
+                }
             }
         })
     }
@@ -104,4 +112,14 @@ impl Front for Terminal<'_> {
     fn over(&mut self) {
         self.live.pause();
     }
+}
+
+/// A limit of money that cannot hold. What is set for all tasks is no promise about one model; what is set for this one is.
+fn unpriced(place: &Place, agent: &EffectiveAgent) -> Option<Finding> {
+    let wanted = agent.limits.cost != Limits::DEFAULT.cost;
+    let model = &agent.model.model;
+    (wanted && !place.has_price(model)).then(|| {
+        Finding::warning(format!("what `{model}` costs is not known"))
+            .hint("a limit of money cannot hold; set one of turns or time, or its price in `[[models.known]]`")
+    })
 }

@@ -80,8 +80,8 @@ pub(super) trait Front {
     fn refused(&mut self, refusal: Refused) -> Result<Vec<Outcome>, Failure>;
     /// Something happened.
     fn event(&mut self, event: &Event) -> Result<(), Failure>;
-    /// A task asks.
-    fn ask(&mut self, ask: Ask) -> LocalBoxFuture<'_, ()>;
+    /// A task asks. Whoever leaves instead of answering ends everything first, so that nobody goes on with a no.
+    fn ask<'a>(&'a mut self, ask: Ask, cancel: &'a CancellationToken) -> LocalBoxFuture<'a, ()>;
     /// What comes next, or nothing after a moment. It may be dropped at any time.
     fn wish(&mut self) -> LocalBoxFuture<'_, Wish>;
     /// Nothing more happens.
@@ -153,7 +153,7 @@ pub(super) fn run_all(
             tokio::select! {
                 biased;
                 Some(event) = events.recv() => front.event(&event)?,
-                Some(ask) = next(&mut asks) => front.ask(ask).await,
+                Some(ask) = next(&mut asks) => front.ask(ask, &cancel).await,
                 outcomes = &mut waiting => break outcomes,
                 wish = front.wish() => match wish {
                     Wish::Nothing => {}

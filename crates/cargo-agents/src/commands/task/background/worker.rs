@@ -17,6 +17,7 @@ use agents_task::{
 use clap::Parser as _;
 use futures_util::future::LocalBoxFuture;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     super::{
@@ -187,7 +188,7 @@ impl Front for Line<'_> {
         report(&Report::Event(event.clone())).map_err(|it| lost(&it))
     }
 
-    fn ask(&mut self, ask: Ask) -> LocalBoxFuture<'_, ()> {
+    fn ask<'a>(&'a mut self, ask: Ask, _: &'a CancellationToken) -> LocalBoxFuture<'a, ()> {
         if let Some(task) = self.ids.get(&ask.path).copied() {
             self.asked += 1;
             let (path, question) = (ask.path.clone(), ask.question.to_string());

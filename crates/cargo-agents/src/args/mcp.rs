@@ -1,0 +1,18 @@
+//! `cargo agents mcp`
+
+use super::{agent::NamedAgents, task::Mode};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct McpArgs {
+    /// The most that tasks may do without asking
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) mode: Option<Mode>,
+    /// Let tasks do this without asking, such as `edit` or `bash(cargo *)`
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) allow: Vec<String>,
+    /// How many tasks run at the same time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) concurrency: Option<u16>,
+    #[command(flatten)]
+    pub(crate) named: NamedAgents,
+}

@@ -1,0 +1,204 @@
+//! `cargo agents plan …`
+
+use std::{num::NonZeroU32, time::Duration};
+
+use agents_plan::event::Answer;
+use camino::Utf8PathBuf;
+use clap::{Subcommand, ValueEnum};
+
+use super::{
+    agent::NamedAgents,
+    task::{Mode, time},
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlanCommand {
+    /// Find everything that is wrong with a plan, before anything runs
+    Check {
+        /// The plan: TOML, YAML or JSON
+        file: Utf8PathBuf,
+        #[command(flatten)]
+        named: NamedAgents,
+    },
+    /// Draw a plan, or a run of one
+    #[command(after_help = "Examples:
+  cargo agents plan show upgrade.toml --param dependency=serde
+  cargo agents plan show upgrade.toml --format svg -o upgrade.svg
+  cargo agents plan show last                     where the newest run stands
+  cargo agents plan show last --at 12             where it stood after 12 events")]
+    Show(PlanShowArgs),
+    /// Run a plan, watch it, and get its results
+    #[command(
+        after_help = "Ctrl-C leaves the run as it is, and `plan resume` goes on with it; so it does after a crash.
+
+It ends with 0 if everything completed, 1 if something did not, 2 if the plan is wrong, 130 if it was interrupted or cancelled."
+    )]
+    Run(PlanRunArgs),
+    /// Go on with a run that was interrupted, suspended, paused or killed
+    Resume(PlanResumeArgs),
+    /// Do again what did not complete in a run that has ended
+    Retry(PlanAgainArgs),
+    /// Begin a new run with the results of another one
+    Fork(PlanForkArgs),
+    /// List runs, the newest first
+    List {
+        /// The most that are listed
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+        most: usize,
+    },
+    /// Print what happened in a run, event by event
+    Logs {
+        /// The run, or a part of its name that tells it from others, or `last`
+        run: String,
+    },
+    /// Let nothing more start in a run; what runs goes on
+    Pause {
+        /// The run, or a part of its name that tells it from others, or `last`
+        run: String,
+    },
+    /// Stop a run for good, or one task of it
+    Cancel {
+        /// The run, or a part of its name that tells it from others, or `last`
+        run: String,
+        /// Only this task
+        #[arg(long, value_name = "TASK")]
+        task: Option<String>,
+    },
+    /// Remove old runs that have ended
+    Gc {
+        /// Only runs in which nothing has happened for so long
+        #[arg(long, value_name = "TIME", value_parser = time, default_value = "14d")]
+        older_than: Duration,
+        /// How many of the newest stay in any case
+        #[arg(long, value_name = "N", default_value_t = 50)]
+        keep: usize,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanShowArgs {
+    /// The file of a plan, or a run: a part of its name that tells it from others, or `last`
+    #[arg(value_name = "FILE|RUN")]
+    pub(crate) what: String,
+    /// A run as it was after so many events
+    #[arg(long, value_name = "N")]
+    pub(crate) at: Option<u64>,
+    /// How it is drawn
+    #[arg(long, value_enum, default_value_t = DrawingFormat::Text)]
+    pub(crate) format: DrawingFormat,
+    /// Into this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub(crate) params: PlanParams,
+    #[command(flatten)]
+    pub(crate) named: NamedAgents,
+}
+
+/// How a graph is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DrawingFormat {
+    /// For a terminal
+    Text,
+    /// For a page that draws it
+    Mermaid,
+    /// For a browser
+    Svg,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanParams {
+    /// The value of a parameter
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = param)]
+    pub(crate) params: Vec<(String, String)>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanRunArgs {
+    /// The plan: TOML, YAML or JSON
+    pub(crate) file: Utf8PathBuf,
+    #[command(flatten)]
+    pub(crate) params: PlanParams,
+    /// How many tasks run at the same time, instead of what the plan says
+    #[arg(long, value_name = "N")]
+    pub(crate) concurrency: Option<NonZeroU32>,
+    #[command(flatten)]
+    pub(crate) manner: PlanManner,
+    #[command(flatten)]
+    pub(crate) named: NamedAgents,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanResumeArgs {
+    /// The run, or a part of its name that tells it from others, or `last`
+    pub(crate) run: String,
+    /// What to do about a task that failed and asks: `retry`, `skip-dependents`, `continue` or `abort`
+    #[arg(long = "answer", value_name = "TASK=ANSWER", value_parser = answer)]
+    pub(crate) answers: Vec<(String, Answer)>,
+    #[command(flatten)]
+    pub(crate) manner: PlanManner,
+    #[command(flatten)]
+    pub(crate) named: NamedAgents,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanAgainArgs {
+    /// The run, or a part of its name that tells it from others, or `last`
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) manner: PlanManner,
+    #[command(flatten)]
+    pub(crate) named: NamedAgents,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanForkArgs {
+    /// The run, or a part of its name that tells it from others, or `last`
+    pub(crate) run: String,
+    /// Do this again, and all that comes after it
+    #[arg(long, value_name = "TASK")]
+    pub(crate) from: Vec<String>,
+    #[command(flatten)]
+    pub(crate) manner: PlanManner,
+    #[command(flatten)]
+    pub(crate) named: NamedAgents,
+}
+
+/// What the tasks of a plan may do.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanManner {
+    /// What they may do without asking
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) mode: Option<Mode>,
+    /// Let them do this without asking, such as `edit` or `bash(cargo *)`
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) allow: Vec<String>,
+    /// Let worktrees begin with what is not committed, too
+    #[arg(long)]
+    pub(crate) dirty: bool,
+    /// Leave what was done in worktrees on branches
+    #[arg(long)]
+    pub(crate) on_branch: bool,
+}
+
+fn param(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.to_owned()));
+    pair.filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| "a parameter is `NAME=VALUE`".to_owned())
+}
+
+fn answer(text: &str) -> Result<(String, Answer), String> {
+    let wrong = || {
+        "an answer is `TASK=retry`, `TASK=skip-dependents`, `TASK=continue` or `TASK=abort`"
+            .to_owned()
+    };
+    let (task, word) = text.rsplit_once('=').ok_or_else(wrong)?;
+    let answer = match word {
+        "retry" => Answer::Retry,
+        "skip-dependents" => Answer::SkipDependents,
+        "continue" => Answer::Continue,
+        "abort" => Answer::Abort,
+        _ => return Err(wrong()),
+    };
+    Ok((task.to_owned(), answer))
+}

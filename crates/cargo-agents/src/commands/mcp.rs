@@ -1,0 +1,82 @@
+//! `cargo agents mcp`
+
+mod offer;
+
+use std::{
+    io::{self, IsTerminal as _},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
+
+use agents_agent::definition::PermissionMode;
+use agents_serve::{Terms, mcp};
+use agents_system::{explain::ErrorKind, process};
+use agents_task::{TaskSettings, isolate::Carry, workplace::Settle};
+use agents_tool::artifacts::ArtifactDir;
+use tokio_util::sync::CancellationToken;
+
+use self::offer::Program;
+use super::task::{self, place::Place};
+use crate::{args::McpArgs, failure::Failure, output::Output, settings::Settings};
+
+/// How often Ctrl-C is looked for.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Serves the client on standard input and output until it goes away.
+pub(crate) fn run(
+    settings: &Settings,
+    output: &Output,
+    args: &McpArgs,
+) -> Result<ExitCode, Failure> {
+    let said = TaskSettings::load(&settings.dirs)?;
+    let place = Place::here(settings, &args.named.agents, (Carry::Committed, Settle::Apply))?;
+    output.findings(said.findings.iter().chain(place.findings()));
+    if io::stdin().is_terminal() {
+        output.talk("waiting for an MCP client on standard input; `cargo agents mcp --help` says how to register it");
+    }
+    let (highest, usual) = match args.mode {
+        Some(mode) => (mode.into(), mode.into()),
+        None => (PermissionMode::BypassPermissions, PermissionMode::Default),
+    };
+    let terms = Terms {
+        highest,
+        usual,
+        allowed: task::grants(&args.allow),
+        concurrency: args.concurrency.map_or(said.concurrency, usize::from),
+        approval: said.approval,
+        artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
+        transcripts: task::transcripts(settings),
+        settings: said.for_preflight(place.preferences()),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| {
+        Failure::new(ErrorKind::Failure, format!("cannot start the runtime: {error}"))
+    })?;
+    process::listen_for_interrupts();
+    let offer = Arc::new(Program::new(settings, place));
+    let served = runtime.block_on(async {
+        let cancel = CancellationToken::new();
+        let streams = (tokio::io::stdin(), tokio::io::stdout());
+        let serving = mcp::serve(offer, terms, streams, cancel.clone());
+        tokio::pin!(serving);
+        loop {
+            tokio::select! {
+                served = &mut serving => return served,
+                () = tokio::time::sleep(TICK) => {
+                    if process::interrupted() {
+                        cancel.cancel();
+                    }
+                }
+            }
+        }
+    });
+    // Whoever reads standard input cannot be told to stop.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    served.map_err(|error| {
+        Failure::new(ErrorKind::Usage, error.to_string())
+            .hint("`cargo agents mcp --help` says how to register it with a coding agent")
+    })?;
+    Failure::if_interrupted()?;
+    Ok(ExitCode::SUCCESS)
+}

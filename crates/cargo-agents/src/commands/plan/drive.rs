@@ -1,0 +1,434 @@
+//! Runs that belong to this process: driven to their end, or until somebody interrupts.
+
+use std::{
+    collections::BTreeSet,
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use agents_agent::definition::PermissionMode;
+use agents_plan::{
+    engine::{DriveError, Driver, Handle, wall_clock},
+    event::{Answer, Event, Index, PlanEnding, What},
+    graph::Graph,
+    journal::{Journal, Journals, Options, Origin, RunId},
+    schedule::{Scheduler, State},
+};
+use agents_system::{
+    ask::{Asker, Choice},
+    explain::{ErrorKind, Explain as _},
+    process,
+};
+use agents_task::{
+    Broker, Caller, Patience, Runner, Surroundings, TaskRequest, TaskSettings, broker::Asks,
+    event::Event as TaskEvent, isolate::Carry, request::DispatchSource, runner::Common,
+    workplace::Settle,
+};
+use agents_tool::artifacts::ArtifactDir;
+use camino::Utf8PathBuf;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    super::task::{self, Place, asks},
+    live::Live,
+    orders::Orders,
+    told,
+    view::{self, EventView, PlanLine, PlanRunDocument, Stand},
+    work::{Crew, Floor, Leave},
+};
+use crate::{args::PlanManner, failure::Failure, output::Output, settings::Settings};
+
+/// How often the status line is drawn anew, and Ctrl-C and orders looked for.
+const TICK: Duration = Duration::from_millis(100);
+/// How long tasks that were told to stop are waited for.
+const PARTING: Duration = Duration::from_secs(5);
+
+/// Everything that the tasks of a run need.
+pub(super) struct Studio {
+    place: Arc<Place>,
+    runner: Runner,
+    caller: Caller,
+    leave: Leave,
+    floor: Floor,
+    tasks: mpsc::UnboundedReceiver<(String, Box<TaskEvent>)>,
+    asks: Option<Asks>,
+    cancel: CancellationToken,
+    /// How many tasks run at the same time, as the user's configuration says.
+    pub(super) concurrency: usize,
+}
+
+impl Studio {
+    /// Where the user stands, with what they let tasks do.
+    pub(super) fn new(
+        settings: &Settings,
+        output: &Output,
+        manner: &PlanManner,
+        named: &[Utf8PathBuf],
+    ) -> Result<Self, Failure> {
+        let said = TaskSettings::load(&settings.dirs)?;
+        let carry = if manner.dirty { Carry::Everything } else { Carry::Committed };
+        let settle = if manner.on_branch { Settle::Branch } else { Settle::Apply };
+        let place = Arc::new(Place::here(settings, named, (carry, settle))?);
+        output.findings(said.findings.iter().chain(place.findings()));
+        let (broker, asks) = match output.asker() {
+            Some(_) => {
+                let (broker, asks) = Broker::new(said.approval);
+                (broker, Some(asks))
+            }
+            None => (Broker::unattended(), None),
+        };
+        let (floor, cancel) = (Floor::default(), CancellationToken::new());
+        let (send, tasks) = mpsc::unbounded_channel();
+        let (heard, interrupt) = (floor.clone(), cancel.clone());
+        let common = Common {
+            settings: said.for_preflight(place.preferences()),
+            broker,
+            sink: Arc::new(move |event: &TaskEvent| {
+                // A program that ended because of Ctrl-C is not a reason to ask the model again.
+                if process::interrupted() {
+                    interrupt.cancel();
+                }
+                if let Some(node) = heard.heard(event) {
+                    // Whoever shows events may be gone; the tasks go on.
+                    drop(send.send((node.to_string(), Box::new(event.clone()))));
+                }
+            }),
+            artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
+            transcripts: Some(task::transcripts(settings)),
+            secrets: None,
+            patience: Patience::default(),
+            // The scheduler counts those of the plan; what they start shares the rest.
+            concurrency: said.concurrency.max(1024),
+            cancel: cancel.clone(),
+        };
+        let runner = Runner::new(Arc::clone(&place) as Arc<dyn Surroundings>, common);
+        let leave = Leave {
+            mode: manner.mode.map(PermissionMode::from),
+            grants: task::grants(&manner.allow),
+        };
+        // Where the user says nothing, definitions may: how much depends on who wrote them.
+        let (highest, usual) = match leave.mode {
+            Some(mode) => (mode, mode),
+            None => (PermissionMode::BypassPermissions, PermissionMode::Default),
+        };
+        let user = runner.user(highest, usual);
+        let mut caller = Caller { source: Some(DispatchSource::Plan), ..user };
+        leave.grants.iter().for_each(|grant| caller.standing.grants.add(grant.clone()));
+        let concurrency = said.concurrency;
+        Ok(Self { place, runner, caller, leave, floor, tasks, asks, cancel, concurrency })
+    }
+
+    /// The provider that would answer for an agent.
+    pub(super) fn provider(&self, agent: &str) -> Option<String> {
+        let batch = TaskRequest::new(agent, "which model?").into();
+        let agents = self.runner.check(&batch, &self.caller).ok()?;
+        agents.first().map(|it| it.model.model.provider.clone())
+    }
+}
+
+/// Which run, and whose.
+pub(super) struct Run<'a> {
+    pub(super) output: &'a Output,
+    pub(super) journals: &'a Journals,
+    pub(super) manner: &'a PlanManner,
+    pub(super) origin: Origin,
+}
+
+/// A run that is open.
+pub(super) type Opened = (Journal, Scheduler);
+
+/// What the driver tells whoever shows it.
+enum Told {
+    Event(EventView),
+    /// Somebody must say what to do about a failure.
+    Asks(Question),
+    /// Nothing happens until somebody does.
+    Stuck,
+}
+
+struct Question {
+    node: Index,
+    /// The attempt that failed.
+    attempt: u32,
+    text: String,
+}
+
+/// Why a run was left before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    Interrupted,
+    /// Only answers help.
+    Unanswered,
+}
+
+/// Says something to a run before it is driven.
+pub(super) fn tell((journal, scheduler): &mut Opened, what: What) -> Result<(), Failure> {
+    tell_all((journal, scheduler), vec![what])
+}
+
+/// The same with several things that belong together.
+pub(super) fn tell_all(
+    (journal, scheduler): (&mut Journal, &mut Scheduler),
+    all: Vec<What>,
+) -> Result<(), Failure> {
+    let at = wall_clock().max(scheduler.now());
+    let mut events: Vec<Event> = Vec::new();
+    for what in all {
+        let event = what.at(at);
+        scheduler
+            .accept(&event)
+            .map_err(|rejected| Failure::new(ErrorKind::Usage, rejected.to_string()))?;
+        events.push(event);
+    }
+    runtime()?.block_on(journal.append(events))?;
+    Ok(())
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| {
+        Failure::new(ErrorKind::Failure, format!("cannot start the runtime: {error}"))
+    })
+}
+
+/// Drives a run, shows what happens, and tells what became of it.
+pub(super) fn drive(
+    run: &Run<'_>,
+    mut studio: Studio,
+    opened: Opened,
+) -> Result<ExitCode, Failure> {
+    let Run { output, journals, origin, .. } = run;
+    let id = opened.0.id().clone();
+    let orders = Orders::of(journals, &id);
+    let runtime = runtime()?;
+    process::listen_for_interrupts();
+    let graph = opened.1.graph();
+    let tasks = agents_of(graph).count();
+    let mut live = Live::new(output, tasks);
+    live.json(&PlanLine::Begin { run: id.to_string(), plan: graph.name().to_owned(), tasks })?;
+    live.line(&format!("{id}   {tasks} tasks"));
+    let driven = runtime.block_on(driven(run, &mut studio, opened, &orders, &mut live));
+    // A tool that does not end is not waited for.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    live.pause();
+    let (stand, scheduler, left) = match driven? {
+        Driven::Ended(ending, scheduler) => (Stand::Ended(ending), scheduler, None),
+        Driven::Left(left) => (Stand::Suspended, Box::new(journals.view(&id)?.now()?), Some(left)),
+    };
+    let document = PlanRunDocument::new(&id, origin, stand, &scheduler);
+    live.json(&PlanLine::End(Box::new(document)))?;
+    told::summary(run, &id, &scheduler, stand, left)
+}
+
+enum Driven {
+    Ended(PlanEnding, Box<Scheduler>),
+    Left(Left),
+}
+
+async fn driven(
+    run: &Run<'_>,
+    studio: &mut Studio,
+    opened: Opened,
+    orders: &Orders,
+    live: &mut Live<'_>,
+) -> Result<Driven, Failure> {
+    let asker = run.output.asker();
+    let (send, mut events) = mpsc::unbounded_channel();
+    let crew = Crew {
+        runner: studio.runner.clone(),
+        caller: studio.caller.clone(),
+        leave: studio.leave.clone(),
+        floor: studio.floor.clone(),
+    };
+    // What was asked, and whether something of it was left open.
+    let (mut asked, mut is_open) = (BTreeSet::new(), false);
+    for told in asking(&opened.1) {
+        drop(send.send(told));
+    }
+    let watcher = watcher(send);
+    let driver = Driver::new(opened, Arc::new(crew)).watched(watcher);
+    let handle = driver.handle();
+    let mut driving = tokio::spawn(driver.run());
+    let mut left = None;
+    let mut unanswered = Vec::new();
+    let ended = loop {
+        tokio::select! {
+            biased;
+            Some(told) = events.recv() => match told {
+                Told::Event(event) => live.event(event)?,
+                Told::Asks(question) => {
+                    // The same is told as often as something happens meanwhile.
+                    if asked.insert((question.node, question.attempt)) {
+                        live.line(&format!("  {}", question.text));
+                        live.pause();
+                        is_open |= !answer(asker, &handle, question).await;
+                    }
+                }
+                Told::Stuck => if is_open && left.is_none() {
+                    left = Some(Left::Unanswered);
+                    suspend(&handle);
+                },
+            },
+            Some((task, event)) = studio.tasks.recv() => live.task(task, event)?,
+            Some(ask) = next(&mut studio.asks) => {
+                live.pause();
+                if let Some(asker) = asker && !ask.is_over() {
+                    let question = format!("{}: {}", ask.path, ask.question);
+                    match asks::ask(asker, question).await {
+                        Some(reply) => ask.answer(reply),
+                        // Whoever leaves suspends the run; the task is ended with it, not told no.
+                        None => {
+                            left = Some(Left::Interrupted);
+                            suspend(&handle);
+                            unanswered.push(ask);
+                        }
+                    }
+                }
+            }
+            ended = &mut driving => break ended,
+            () = tokio::time::sleep(TICK) => {
+                if process::interrupted() && left != Some(Left::Interrupted) {
+                    left = Some(Left::Interrupted);
+                    suspend(&handle);
+                }
+                orders.obey(&handle).await;
+                live.tick();
+            }
+        }
+    };
+    // Those that were stopped say so, and end what they started.
+    studio.cancel.cancel();
+    drop(unanswered);
+    let parting = async {
+        while !studio.floor.is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    // Whoever does not stop in time is ended with the runtime.
+    _ = tokio::time::timeout(PARTING, parting).await;
+    while let Ok(told) = events.try_recv() {
+        if let Told::Event(event) = told {
+            live.event(event)?;
+        }
+    }
+    while let Ok((task, event)) = studio.tasks.try_recv() {
+        live.task(task, event)?;
+    }
+    live.pause();
+    studio.place.end().await;
+    run.output.findings(&studio.place.heard());
+    match ended {
+        Ok(Ok((ending, scheduler))) => Ok(Driven::Ended(ending, Box::new(scheduler))),
+        Ok(Err(DriveError::Suspended)) => Ok(Driven::Left(left.unwrap_or(Left::Interrupted))),
+        Ok(Err(DriveError::Journal(error))) => {
+            let hint = error.hint();
+            let failure = Failure::from(error);
+            Err(if hint.is_some() {
+                failure
+            } else {
+                failure.hint("`cargo agents plan resume` goes on with the run")
+            })
+        }
+        Err(error) => Err(Failure::new(ErrorKind::Bug, format!("the run broke down: {error}"))),
+    }
+}
+
+/// Not waited for: whoever drives may be about to end.
+fn suspend(handle: &Handle) {
+    let handle = handle.clone();
+    tokio::spawn(async move { handle.suspend().await });
+}
+
+async fn next(asks: &mut Option<Asks>) -> Option<agents_task::broker::Ask> {
+    match asks {
+        Some(asks) => asks.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn watcher(send: mpsc::UnboundedSender<Told>) -> agents_plan::engine::Watcher {
+    let asks = AtomicBool::new(true);
+    Arc::new(move |event: &Event, scheduler: &Scheduler| {
+        drop(send.send(Told::Event(EventView::new(event, scheduler.graph()))));
+        let failed = match &event.what {
+            What::Ended { outcome, .. } => outcome.ending != agents_plan::event::Ending::Completed,
+            What::Started { .. } | What::Rested { .. } => false,
+            _ => true,
+        };
+        // To look at all of them takes long in a large plan, and they are rarely asked about.
+        if failed || asks.load(Ordering::Relaxed) {
+            let told = asking(scheduler);
+            asks.store(!told.is_empty(), Ordering::Relaxed);
+            told.into_iter().for_each(|it| drop(send.send(it)));
+        }
+    })
+}
+
+/// The tasks about whose failure somebody must say something, and whether nothing else can happen.
+fn asking(scheduler: &Scheduler) -> Vec<Told> {
+    let graph = scheduler.graph();
+    let asks = graph.indices().filter(|it| scheduler.state(*it) == State::Asking);
+    let mut told: Vec<Told> = asks
+        .map(|node| {
+            let why = scheduler.outcome(node).map(|it| it.message.as_str()).unwrap_or_default();
+            Told::Asks(Question {
+                node,
+                attempt: scheduler.attempt(node).map_or(0, |it| it.number),
+                text: format!("{}: {why}", view::name(graph, node)),
+            })
+        })
+        .collect();
+    let moves = |state: State| state.is_busy() || matches!(state, State::Ready | State::Resting);
+    if !told.is_empty() && !graph.indices().any(|it| moves(scheduler.state(it))) {
+        told.push(Told::Stuck);
+    }
+    told
+}
+
+/// Asks the person at the terminal what to do about a failure, if there is one. Escape leaves it open: the run goes on with what it can.
+async fn answer(asker: Option<Asker>, handle: &Handle, question: Question) -> bool {
+    const ANSWERS: [Answer; 4] =
+        [Answer::Retry, Answer::SkipDependents, Answer::Continue, Answer::Abort];
+    let Some(asker) = asker else { return false };
+    let picked = tokio::task::spawn_blocking(move || {
+        let choices = [
+            Choice::new("retry").note("try it again").key('r'),
+            Choice::new("skip").note("leave out what needs it").key('s'),
+            Choice::new("continue").note("as if it were done").key('c'),
+            Choice::new("abort").note("end the plan").key('a'),
+        ];
+        asker.one(&question.text, &choices, 0)
+    });
+    let Ok(Ok(picked)) = picked.await else { return false };
+    match ANSWERS.get(picked) {
+        // If it is not taken, then because it is over.
+        Some(answer) => handle.answer(question.node, *answer).await.is_ok(),
+        None => false,
+    }
+}
+
+/// The nodes on which agents work.
+pub(super) fn agents_of(graph: &Graph) -> impl Iterator<Item = Index> + '_ {
+    let works = |index: &Index| {
+        graph.node(*index).is_some_and(|it| matches!(it.work, agents_plan::graph::Work::Agent(_)))
+    };
+    graph.indices().filter(works)
+}
+
+/// Takes up a run. Somebody who only looks holds it for a moment.
+pub(super) fn open(journals: &Journals, id: &RunId) -> Result<Opened, Failure> {
+    for _ in 0..10 {
+        match journals.open(id, Options::default()) {
+            Err(agents_plan::journal::JournalError::Locked(_)) => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            opened => return Ok(opened?),
+        }
+    }
+    Ok(journals.open(id, Options::default())?)
+}

@@ -1,0 +1,142 @@
+//! What other processes say to the one that drives a run.
+//!
+//! An order is a file in `orders` beside the journal. Whoever drives the run looks for it several times a second, does what it
+//! says, and puts the answer beside it. That works wherever the journal does, and needs no port and no socket.
+
+use std::time::{Duration, Instant};
+
+use agents_plan::{
+    engine::Handle,
+    event::Index,
+    journal::{Journals, RunId},
+};
+use agents_system::{atomic, explain::ErrorKind};
+use agents_task::TaskId;
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// How long somebody waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often they look.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// What is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "order")]
+pub(super) enum Order {
+    /// Nothing more starts.
+    Pause,
+    /// It does again.
+    Resume,
+    /// A task is stopped, or all of them.
+    Cancel {
+        /// Which.
+        node: Option<Index>,
+    },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Answer {
+    /// Why it was not done.
+    refused: Option<String>,
+}
+
+/// What came of an order.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    Done,
+    /// Nobody drives the run any more.
+    Nobody,
+}
+
+fn dir(journals: &Journals, run: &RunId) -> Utf8PathBuf {
+    journals.home(run).join("orders")
+}
+
+/// Says something to whoever drives a run, and waits until it is done.
+pub(super) fn send(journals: &Journals, run: &RunId, order: Order) -> Result<Sent, Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::new(ErrorKind::Failure, format!("cannot say it to the run: {error}"))
+    };
+    let dir = dir(journals, run);
+    fs_err::create_dir_all(&dir).map_err(failed)?;
+    let name = TaskId::new();
+    let (order_file, answer_file) =
+        (dir.join(format!("{name}.order")), dir.join(format!("{name}.answer")));
+    let text = serde_json::to_vec(&order).map_err(|error| failed(error.into()))?;
+    atomic::write(&order_file, &text).map_err(failed)?;
+    let began = Instant::now();
+    loop {
+        if let Ok(text) = fs_err::read(&answer_file) {
+            // Nothing depends on it any more.
+            _ = fs_err::remove_file(&answer_file);
+            let answer: Answer = serde_json::from_slice(&text).map_err(|it| failed(it.into()))?;
+            return match answer.refused {
+                None => Ok(Sent::Done),
+                Some(why) => Err(Failure::new(ErrorKind::Usage, why)),
+            };
+        }
+        let is_driven = journals.is_driven(run);
+        if !is_driven || began.elapsed() > PATIENCE || agents_system::process::interrupted() {
+            // An order that nobody took must not surprise the next one who drives the run.
+            _ = fs_err::remove_file(&order_file);
+        }
+        Failure::if_interrupted()?;
+        if !is_driven {
+            return Ok(Sent::Nobody);
+        }
+        if began.elapsed() > PATIENCE {
+            let message = format!("the process that runs `{run}` does not answer");
+            return Err(Failure::new(ErrorKind::Failure, message));
+        }
+        std::thread::sleep(GLANCE);
+    }
+}
+
+/// Takes what others have said, for whoever drives the run.
+pub(super) struct Orders {
+    dir: Utf8PathBuf,
+}
+
+impl Orders {
+    /// From now on: what was said to somebody before is not for us.
+    pub(super) fn of(journals: &Journals, run: &RunId) -> Self {
+        let dir = dir(journals, run);
+        for (file, _) in waiting(&dir) {
+            _ = fs_err::remove_file(file);
+        }
+        Self { dir }
+    }
+
+    /// Does what was said.
+    pub(super) async fn obey(&self, handle: &Handle) {
+        for (file, order) in waiting(&self.dir) {
+            let done = match order {
+                Some(Order::Pause) => handle.pause().await,
+                Some(Order::Resume) => handle.resume().await,
+                Some(Order::Cancel { node }) => handle.cancel(node).await,
+                None => Ok(()),
+            };
+            let refused = done.err().map(|it| it.to_string());
+            let text = serde_json::to_vec(&Answer { refused }).unwrap_or_default();
+            // Whoever waits for it gives up some time.
+            _ = atomic::write(&file.with_extension("answer"), &text);
+            _ = fs_err::remove_file(&file);
+        }
+    }
+}
+
+/// The orders in a directory, the first one first. What cannot be read is none.
+fn waiting(dir: &Utf8Path) -> Vec<(Utf8PathBuf, Option<Order>)> {
+    let Ok(entries) = fs_err::read_dir(dir.as_std_path()) else { return Vec::new() };
+    let files = entries.flatten().filter_map(|it| Utf8PathBuf::from_path_buf(it.path()).ok());
+    let mut files: Vec<Utf8PathBuf> = files.filter(|it| it.extension() == Some("order")).collect();
+    files.sort();
+    let read = |file: Utf8PathBuf| {
+        let order = fs_err::read(&file).ok().and_then(|it| serde_json::from_slice(&it).ok());
+        (file, order)
+    };
+    files.into_iter().map(read).collect()
+}

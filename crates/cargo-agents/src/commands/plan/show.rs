@@ -1,0 +1,89 @@
+//! `cargo agents plan show FILE|RUN`
+
+use std::process::ExitCode;
+
+use agents_plan::{
+    draw::{self, Drawing},
+    schedule::Scheduler,
+};
+use agents_system::explain::ErrorKind;
+use camino::Utf8Path;
+
+use super::{
+    facts, journals, meant, runs,
+    view::{self, PlanRunDocument},
+};
+use crate::{
+    args::{DrawingFormat, PlanShowArgs},
+    failure::Failure,
+    output::Output,
+    settings::Settings,
+};
+
+pub(super) fn run(
+    settings: &Settings,
+    output: &Output,
+    args: &PlanShowArgs,
+) -> Result<ExitCode, Failure> {
+    let file = Utf8Path::new(&args.what);
+    let is_plan = matches!(file.extension(), Some("toml" | "yaml" | "yml" | "json"));
+    if is_plan || settings.cwd.join(file).is_file() {
+        if args.at.is_some() {
+            return Err(Failure::new(ErrorKind::Usage, "`--at` is about a run, not about a file"));
+        }
+        let graph = facts::found(settings, file, &args.named.agents)?.graph(&args.params)?;
+        return print(output, args, &drawn((&graph).into(), args.format));
+    }
+    let journals = journals(settings);
+    let id = meant(&journals, &args.what)?;
+    let seen = journals.view(&id)?;
+    let last = seen.last()?;
+    if args.at.is_some_and(|at| at > last) {
+        let message = format!("`{id}` has {last} events");
+        return Err(Failure::new(ErrorKind::Usage, message));
+    }
+    let scheduler = seen.at(args.at.unwrap_or(u64::MAX))?;
+    let stand = runs::stand(&journals, &id, &scheduler);
+    if output.is_json() {
+        let origin = journals.summary(&id)?.map(|it| it.origin).unwrap_or_default();
+        output.document(&PlanRunDocument::new(&id, &origin, stand, &scheduler))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = drawn((&scheduler).into(), args.format);
+    if args.format == DrawingFormat::Text {
+        let of = args
+            .at
+            .map_or_else(|| format!("{last} events"), |at| format!("after {at} of {last} events"));
+        text.push_str(&format!("\n{id}: {}, {of}; {}\n", stand.word(), view::counted(&scheduler)));
+        text.push_str(&failures(&scheduler));
+    }
+    print(output, args, &text)
+}
+
+fn drawn(drawing: Drawing<'_>, format: DrawingFormat) -> String {
+    match format {
+        DrawingFormat::Text => draw::text(drawing),
+        DrawingFormat::Mermaid => draw::mermaid(drawing),
+        DrawingFormat::Svg => draw::svg(drawing),
+    }
+}
+
+/// Why tasks failed.
+fn failures(scheduler: &Scheduler) -> String {
+    let graph = scheduler.graph();
+    let failed = graph.indices().filter_map(|index| {
+        let outcome = scheduler.outcome(index)?;
+        (!outcome.message.is_empty() && outcome.ending != agents_plan::event::Ending::Completed)
+            .then(|| format!("  {}: {}\n", view::name(graph, index), outcome.message))
+    });
+    failed.collect()
+}
+
+fn print(output: &Output, args: &PlanShowArgs, text: &str) -> Result<ExitCode, Failure> {
+    match &args.output {
+        Some(file) => fs_err::write(file, text)
+            .map_err(|error| Failure::new(ErrorKind::Failure, error.to_string()))?,
+        None => output.text(text)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

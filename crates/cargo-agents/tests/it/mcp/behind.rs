@@ -1,0 +1,134 @@
+//! What stands behind the door: commands of plugins, and MCP servers.
+
+use serde_json::json;
+
+use super::client::{Client, Manner, until};
+use crate::tasks::{Stage, is_running};
+
+/// A program that speaks MCP, by hand, so that it can misbehave.
+const SERVER: &str = r#"
+say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+text() { say "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
+echo x >> "$0.starts"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  version=$(printf '%s' "$line" | sed -n 's/.*"protocolVersion":"\([^"]*\)".*/\1/p')
+  case "$line" in
+    *'"method":"initialize"'*) say "{\"protocolVersion\":\"$version\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"notes\",\"version\":\"1\"}}" ;;
+    *'"method":"tools/list"'*) say '{"tools":[{"name":"find","description":"Finds notes","inputSchema":{"type":"object","properties":{"words":{"type":"array","items":{"type":"string"}},"most":{"type":"integer"}},"required":["words"]}},{"name":"die","description":"Ends it","inputSchema":{"type":"object"}},{"name":"nap","description":"Takes long","inputSchema":{"type":"object"}}]}' ;;
+    *'"name":"find"'*) text "two notes" ;;
+    *'"name":"nap"'*) sleep 47.2164 ;;
+    *'"name":"die"'*) echo bye >&2; exit 3 ;;
+  esac
+done
+"#;
+
+fn stage() -> Stage {
+    let stage = Stage::new("");
+    let script = stage.world.plugin_script("helper", "notes.sh", SERVER);
+    stage.world.plugin_script("helper", "count.sh", "echo \"$# arguments\"; [ \"$1\" != fail ]\n");
+    stage.world.plugin(
+        "helper",
+        &format!(
+            "name = \"helper\"\ncrates = [\"*\"]\n\
+             [[mcp_servers]]\nname = \"notes\"\ncommand = \"{script}\"\n\
+             [[mcp_servers]]\nname = \"broken\"\ncommand = \"/no/such/program\"\n\
+             [subcommand.count]\ndescription = \"Count arguments\"\naudience = \"agents\"\ncommand = {{ script = \"count.sh\" }}\n\
+             [subcommand.greet]\ndescription = \"Greet\"\naudience = \"humans\"\ncommand = {{ script = \"count.sh\" }}\n"
+        ),
+    );
+    stage
+}
+
+fn starts(stage: &Stage) -> usize {
+    let file = stage.world.home().join("plugins/helper/notes.sh.starts");
+    std::fs::read_to_string(file).unwrap_or_default().lines().count()
+}
+
+#[tokio::test]
+async fn commands_for_agents_are_listed_and_run() {
+    let stage = stage();
+    let client = Client::start(&stage, &[], Manner::Plain).await;
+    let said = client.ok("commands", json!({})).await;
+    let commands = said["commands"].as_array().unwrap();
+    let names: Vec<&str> = commands.iter().filter_map(|it| it["name"].as_str()).collect();
+    assert!(
+        names.contains(&"plugin__helper__count") && !names.iter().any(|it| it.contains("greet")),
+        "{names:?}"
+    );
+    let said = client
+        .ok("commands", json!({"run": "plugin__helper__count", "args": ["a b", "$HOME"]}))
+        .await;
+    assert!(said["output"].as_str().unwrap().contains("2 arguments"), "{said}");
+    let error =
+        client.fails("commands", json!({"run": "plugin__helper__count", "args": ["fail"]})).await;
+    assert!(error.contains("1 arguments"), "{error}");
+    let error = client.fails("commands", json!({"run": "greet"})).await;
+    assert!(
+        error.contains("there is no command `greet`") && error.contains("`plugin__helper__count`"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn servers_are_started_when_they_are_needed_and_declared_in_short() {
+    let stage = stage();
+    let client = Client::start(&stage, &[], Manner::Plain).await;
+    client.ok("agents", json!({})).await;
+    assert_eq!(starts(&stage), 0);
+    let said = client.ok("list_tools", json!({"servers": ["notes"]})).await;
+    assert_eq!(
+        said,
+        json!({
+            "declarations": "// server notes\n/** Finds notes */\nfind(input: { words: string[]; most?: number })\n/** Ends it */\ndie()\n/** Takes long */\nnap()\n",
+            "other_servers": ["broken"],
+        })
+    );
+    let said = client.ok("list_tools", json!({"query": "finds"})).await;
+    assert!(
+        said["declarations"].as_str().unwrap().starts_with("// server notes\n/** Finds"),
+        "{said}"
+    );
+    assert!(said["problems"][0].as_str().unwrap().contains("`broken`"), "{said}");
+    let said = client
+        .ok("call_tool", json!({"server": "notes", "tool": "find", "arguments": {"words": ["x"]}}))
+        .await;
+    assert!(said["output"].as_str().unwrap().contains("two notes"), "{said}");
+    assert_eq!(starts(&stage), 1);
+    for (server, tool, part) in [
+        ("nothing", "x", "there is no MCP server `nothing`"),
+        ("notes", "x", "the server `notes` has no tool `x`"),
+        ("broken", "x", "the MCP server `broken`"),
+    ] {
+        let error = client.fails("call_tool", json!({"server": server, "tool": tool})).await;
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_started_again_however_often() {
+    let stage = stage();
+    let client = Client::start(&stage, &[], Manner::Plain).await;
+    for _ in 0..4 {
+        let error = client.fails("call_tool", json!({"server": "notes", "tool": "die"})).await;
+        assert!(
+            error.contains("the MCP server `notes` ended during the call") && error.contains("bye"),
+            "{error}"
+        );
+    }
+    let find = json!({"server": "notes", "tool": "find", "arguments": {"words": []}});
+    assert!(client.ok("call_tool", find).await["output"].as_str().unwrap().contains("two notes"));
+}
+
+#[tokio::test]
+async fn servers_end_with_the_client() {
+    let stage = stage();
+    let client = Client::start(&stage, &[], Manner::Plain).await;
+    let nap = Client::request("call_tool", json!({"server": "notes", "tool": "nap"}));
+    tokio::select! {
+        result = client.peer().call_tool_once(nap) => panic!("{result:?}"),
+        () = until(|| is_running("sleep\x0047.2164\0")) => {}
+    }
+    assert_eq!(client.leave().await, Some(0));
+    assert!(!is_running("sleep\x0047.2164\0"), "a process was left behind");
+}

@@ -1,0 +1,21 @@
+//! The doors to what the program can do, for agents and programs of others.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`offer`] | what a door needs of the program that opens it |
+//! | [`verbs`] | what can be asked for, whatever the door: requests in, answers out |
+//! | [`tasks`] | the tasks of one connection |
+//! | [`declare`] | JSON schemas as compact TypeScript declarations |
+//! | [`mcp`] | the door for MCP clients; the only module that knows the protocol |
+//!
+//! Everything that a connection starts ends with it.
+
+pub mod declare;
+pub mod mcp;
+pub mod offer;
+pub mod tasks;
+pub mod verbs;
+
+pub use offer::Offer;
+pub use tasks::{Tasks, Terms};
+pub use verbs::Verbs;

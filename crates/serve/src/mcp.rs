@@ -1,0 +1,202 @@
+//! The door for MCP clients; the only place of this room that knows the SDK.
+//!
+//! [`serve`] speaks with one client until that goes away, then ends everything that was started for it. What a tool cannot do is told as
+//! an error of the tool, with a hint, so that a model can do better; only what is no call of a tool at all is an error of the protocol.
+//!
+//! | the client | becomes |
+//! |---|---|
+//! | cancels a request | its tasks, programs and calls end |
+//! | gives a token for progress | it is told what tasks do, turn by turn |
+//! | can ask its user (`elicitation`) | it is asked whatever a task must ask for |
+//! | cannot | the answer is no, and the result of the task says so |
+//! | goes away | everything ends |
+
+mod asks;
+mod catalogue;
+mod progress;
+mod stream;
+
+use std::sync::Arc;
+
+use agents_task::runner::Unavailable;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    },
+    service::{RequestContext, ServerInitializeError, serve_server_with_ct},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use self::{catalogue::Verb, stream::Ending};
+use crate::{
+    offer::Offer,
+    tasks::{Tasks, Terms},
+    verbs::{Verbs, answer::TaskList},
+};
+
+/// What a client is told about all of it.
+const INSTRUCTIONS: &str = "Sub-agents and knowledge for this Rust workspace. Before you work with a crate, look for a skill with \
+`skills` (words, or the name of the crate) and load the one that fits. `crate_info` finds the sources of the exact version in use. \
+`task` gives work to sub-agents, several at once if you like; `agents` says which there are. `list_tools` and `call_tool` reach the \
+MCP servers that the crates of this workspace bring.";
+
+/// A client could not be served.
+#[derive(Debug, thiserror::Error)]
+#[error("the client does not speak MCP: {0}")]
+pub struct NotServed(String);
+
+/// Speaks with the client at the other end until it goes away or `cancel` says so. Then nothing that was started for it is left.
+///
+/// # Errors
+/// It never said what an MCP client says first.
+pub async fn serve<R, W>(
+    offer: Arc<dyn Offer>,
+    terms: Terms,
+    (read, write): (R, W),
+    cancel: CancellationToken,
+) -> Result<(), NotServed>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let work = cancel.child_token();
+    let (approval, artifacts) = (terms.approval, Arc::clone(&terms.artifacts));
+    let (tasks, asks) = Tasks::new(offer.surroundings(), terms, work.clone());
+    let verbs = Arc::new(Verbs::new(offer, tasks, artifacts));
+    // Tasks end as soon as nobody listens, not when their calls have been waited for.
+    let read = Ending::new(read, work.clone());
+    let door = Door { verbs: Arc::clone(&verbs), over: work.clone() };
+    let served = match serve_server_with_ct(door, (read, write), cancel).await {
+        Ok(running) => {
+            let answering = tokio::spawn(asks::answer(running.peer().clone(), asks, approval));
+            // How it ended is of no interest: it has.
+            drop(running.waiting().await);
+            answering.abort();
+            Ok(())
+        }
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
+            Ok(())
+        }
+        Err(error) => Err(NotServed(error.to_string())),
+    };
+    work.cancel();
+    verbs.end().await;
+    served
+}
+
+struct Door {
+    verbs: Arc<Verbs>,
+    /// Cancelled when the client has gone.
+    over: CancellationToken,
+}
+
+impl ServerHandler for Door {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let name = Implementation::new("cargo-agents", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(capabilities).with_server_info(name).with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(Verb::ALL.iter().map(|it| it.tool()).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(verb) = Verb::named(&request.name) else {
+            let message = format!("there is no tool `{}`", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let input = Value::Object(request.arguments.unwrap_or_default());
+        let cancelled = both(&context.ct, &self.over);
+        let result = self.obey(verb, input, &context, &cancelled).await;
+        Ok(CallToolResponse::from(result.unwrap_or_else(|it| error(&it))))
+    }
+}
+
+impl Door {
+    async fn obey(
+        &self,
+        verb: Verb,
+        input: Value,
+        context: &RequestContext<RoleServer>,
+        cancelled: &CancellationToken,
+    ) -> Result<CallToolResult, Unavailable> {
+        let verbs = &self.verbs;
+        match verb {
+            Verb::Task => {
+                let asked = read(input)?;
+                let run = |watch| verbs.run_tasks(asked, cancelled, watch);
+                let list = progress::told(context, run).await?;
+                Ok(of_tasks(&list))
+            }
+            Verb::TaskStatus => done(&verbs.task_status(read(input)?, cancelled).await?),
+            Verb::TaskOutput => done(&verbs.task_output(read(input)?).await?),
+            Verb::TaskCancel => done(&verbs.task_cancel(read(input)?, cancelled).await?),
+            Verb::Agents => done(&verbs.agents(&read(input)?)),
+            Verb::Skills => done(&verbs.skills(read(input)?).await?),
+            Verb::CrateInfo => done(&verbs.crate_info(read(input)?).await?),
+            Verb::Commands => done(&verbs.commands(read(input)?, cancelled).await?),
+            Verb::ListTools => done(&verbs.list_tools(read(input)?).await?),
+            Verb::CallTool => done(&verbs.call_tool(read(input)?, cancelled).await?),
+        }
+    }
+}
+
+/// Cancelled when either is. Nothing is left behind when it is dropped.
+fn both(one: &CancellationToken, other: &CancellationToken) -> CancellationToken {
+    let either = one.child_token();
+    let (weak, other) = (either.clone(), other.clone());
+    tokio::spawn(async move {
+        tokio::select! {
+            () = other.cancelled() => weak.cancel(),
+            () = weak.cancelled() => {}
+        }
+    });
+    either
+}
+
+/// A wrong input is something that a model can put right.
+fn read<T: DeserializeOwned>(input: Value) -> Result<T, Unavailable> {
+    serde_json::from_value(input).map_err(|error| Unavailable {
+        message: format!("the arguments are not right: {error}"),
+        hint: Some("`tools/list` has their schema".to_owned()),
+    })
+}
+
+fn done(answer: &impl Serialize) -> Result<CallToolResult, Unavailable> {
+    let value = serde_json::to_value(answer).map_err(|error| Unavailable {
+        message: format!("the answer cannot be written: {error}"),
+        hint: None,
+    })?;
+    Ok(CallToolResult::structured(value))
+}
+
+/// An error if none of them came to anything.
+fn of_tasks(list: &TaskList) -> CallToolResult {
+    let failed = list.tasks.iter().all(|it| it.state != "completed" && it.state != "running");
+    match done(list) {
+        Ok(mut result) => {
+            result.is_error = Some(failed);
+            result
+        }
+        Err(trouble) => error(&trouble),
+    }
+}
+
+fn error(trouble: &Unavailable) -> CallToolResult {
+    let hint = trouble.hint.as_ref().map(|it| format!("\nhint: {it}")).unwrap_or_default();
+    CallToolResult::error(vec![ContentBlock::text(format!("{}{hint}", trouble.message))])
+}

@@ -1,0 +1,262 @@
+//! The tasks of one connection: what runs, what ran, and how to stop it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use agents_agent::definition::PermissionMode;
+use agents_task::{
+    Batch, Broker, Caller, Outcome, Patience, Refused, Runner, Surroundings, TaskId, TaskPath,
+    broker::Asks,
+    event::{Event, What},
+    preflight::Settings,
+    runner::Common,
+    transcript::Store,
+};
+use agents_tool::{Grant, artifacts::Artifacts};
+use tokio::sync::{broadcast, watch};
+use tokio_util::sync::CancellationToken;
+
+/// Of tasks that have ended, so many are remembered; the others are in the store of transcripts.
+const REMEMBERED: usize = 1_000;
+/// How many events whoever watches may be behind before some are left out.
+const BEHIND: usize = 1_024;
+
+/// On which terms tasks run: what the user said when the door was opened. No request can widen them.
+pub struct Terms {
+    /// What the configuration says.
+    pub settings: Settings,
+    /// The highest mode that any task gets.
+    pub highest: PermissionMode,
+    /// The mode of tasks that say none.
+    pub usual: PermissionMode,
+    /// What they may do without asking.
+    pub allowed: Vec<Grant>,
+    /// How many run at the same time.
+    pub concurrency: usize,
+    /// How long a question waits for an answer.
+    pub approval: Duration,
+    /// Where what is too long is kept.
+    pub artifacts: Arc<dyn Artifacts>,
+    /// Where transcripts are kept.
+    pub transcripts: Store,
+}
+
+/// The tasks of one connection.
+pub struct Tasks {
+    runner: Runner,
+    user: Caller,
+    allowed: Vec<Grant>,
+    store: Store,
+    events: broadcast::Sender<Arc<Event>>,
+    known: Arc<Mutex<BTreeMap<TaskId, Known>>>,
+}
+
+/// What is known of a task, and of those that tasks started.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// Where it stands.
+    pub path: TaskPath,
+    /// Its agent, as soon as it has begun.
+    pub agent: Option<String>,
+    /// Its model, as soon as it has begun.
+    pub model: Option<String>,
+    /// Calls of the model so far.
+    pub turns: u64,
+    /// What it does, in a few words.
+    pub doing: String,
+    /// What became of it, when it has ended.
+    pub outcome: Option<Arc<Outcome>>,
+    cancel: Option<CancellationToken>,
+}
+
+/// A task that was started by a request.
+#[derive(Debug)]
+pub struct Started {
+    /// What it is called.
+    pub id: TaskId,
+    /// Where it stands.
+    pub path: TaskPath,
+    /// Ends it, and everything that it started.
+    pub cancel: CancellationToken,
+    ended: watch::Receiver<Option<Arc<Outcome>>>,
+}
+
+impl Started {
+    /// Waits for it to end.
+    pub async fn outcome(&mut self) -> Option<Arc<Outcome>> {
+        let ended = self.ended.wait_for(Option::is_some).await;
+        ended.ok().and_then(|it| it.clone())
+    }
+}
+
+impl Tasks {
+    /// None yet. The questions of all of them come out at the other end.
+    #[must_use]
+    pub fn new(
+        surroundings: Arc<dyn Surroundings>,
+        terms: Terms,
+        cancel: CancellationToken,
+    ) -> (Self, Asks) {
+        let (broker, asks) = Broker::new(terms.approval);
+        let (events, _) = broadcast::channel(BEHIND);
+        let known: Arc<Mutex<BTreeMap<TaskId, Known>>> = Arc::default();
+        let (told, seen) = (events.clone(), Arc::clone(&known));
+        let common = Common {
+            settings: terms.settings,
+            broker,
+            sink: Arc::new(move |event: &Event| {
+                note(&mut seen.lock().unwrap_or_else(PoisonError::into_inner), event);
+                // Nobody may be watching.
+                drop(told.send(Arc::new(event.clone())));
+            }),
+            artifacts: terms.artifacts,
+            transcripts: Some(terms.transcripts.clone()),
+            secrets: None,
+            patience: Patience::default(),
+            concurrency: terms.concurrency,
+            cancel,
+        };
+        let runner = Runner::new(surroundings, common);
+        let mut user = runner.user(terms.highest, terms.usual);
+        terms.allowed.iter().for_each(|grant| user.standing.grants.add(grant.clone()));
+        (
+            Self { runner, user, allowed: terms.allowed, store: terms.transcripts, events, known },
+            asks,
+        )
+    }
+
+    /// Starts all of them, or none.
+    ///
+    /// # Errors
+    /// Everything that stands in the way.
+    pub fn start(&self, mut batch: Batch) -> Result<Vec<Started>, Refused> {
+        batch.tasks.iter_mut().for_each(|it| it.grants.clone_from(&self.allowed));
+        let mut started = Vec::new();
+        for running in self.runner.start(&batch, &self.user)? {
+            let (send, ended) = watch::channel(None);
+            let (id, path, cancel) = (running.id, running.path.clone(), running.cancel.clone());
+            {
+                let mut known = self.lock();
+                let task = known.entry(id).or_insert_with(|| Known::new(path.clone()));
+                task.cancel = Some(cancel.clone());
+            }
+            let all = Arc::clone(&self.known);
+            tokio::spawn(async move {
+                let outcome = Arc::new(running.outcome().await);
+                let mut known = all.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(task) = known.get_mut(&id) {
+                    task.outcome = Some(Arc::clone(&outcome));
+                }
+                forget(&mut known);
+                drop(known);
+                send.send_replace(Some(outcome));
+            });
+            started.push(Started { id, path, cancel, ended });
+        }
+        Ok(started)
+    }
+
+    /// What happens from now on.
+    #[must_use]
+    pub fn watch(&self) -> broadcast::Receiver<Arc<Event>> {
+        self.events.subscribe()
+    }
+
+    /// All that are known, the oldest first.
+    #[must_use]
+    pub fn all(&self) -> Vec<(TaskId, Known)> {
+        self.lock().iter().map(|(id, known)| (*id, known.clone())).collect()
+    }
+
+    /// The one whose id begins like this, or whose short form does.
+    #[must_use]
+    pub fn find(&self, text: &str) -> Option<(TaskId, Known)> {
+        let text = text.trim().to_lowercase();
+        let is_meant =
+            |id: &TaskId| id.to_string().starts_with(&text) || id.short().starts_with(&text);
+        let known = self.lock();
+        let mut meant = known.iter().filter(|(id, _)| is_meant(id));
+        match (meant.next(), meant.next()) {
+            (Some((id, known)), None) if !text.is_empty() => Some((*id, known.clone())),
+            _ => None,
+        }
+    }
+
+    /// Ends a task, and everything that it started; `false` for one that cannot be ended from here.
+    #[must_use]
+    pub fn cancel(&self, id: TaskId) -> bool {
+        let known = self.lock();
+        let Some(task) = known.get(&id) else { return false };
+        // Whoever a task started ends by itself when the call that waits for it does.
+        let Some(cancel) = &task.cancel else { return false };
+        cancel.cancel();
+        true
+    }
+
+    /// Where transcripts are.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// A text without anything that nobody may see.
+    #[must_use]
+    pub fn masked(&self, text: &str) -> String {
+        self.runner.around().mask.apply(text)
+    }
+
+    /// Everything that stands around tools, for those that are called without a task.
+    #[must_use]
+    pub fn around(&self) -> &agents_task::turns::Around {
+        self.runner.around()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<TaskId, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn new(path: TaskPath) -> Self {
+        Self {
+            path,
+            agent: None,
+            model: None,
+            turns: 0,
+            doing: "waiting".to_owned(),
+            outcome: None,
+            cancel: None,
+        }
+    }
+}
+
+fn note(known: &mut BTreeMap<TaskId, Known>, event: &Event) {
+    let task = known.entry(event.task).or_insert_with(|| Known::new(event.path.clone()));
+    match &event.what {
+        What::Started { agent, model, .. } => {
+            (task.agent, task.model) = (Some(agent.clone()), Some(model.clone()));
+            task.doing = "starting".to_owned();
+        }
+        What::Turn { number } => {
+            task.turns = *number;
+            task.doing = "thinking".to_owned();
+        }
+        What::ToolStarted { tool, .. } => task.doing.clone_from(tool),
+        What::ToolEnded { .. } => task.doing = "thinking".to_owned(),
+        What::Text { .. } => task.doing = "writing".to_owned(),
+        What::Ended { outcome } => task.outcome = Some(Arc::from(outcome.clone())),
+        _ => {}
+    }
+}
+
+/// The oldest of those that have ended are forgotten first.
+fn forget(known: &mut BTreeMap<TaskId, Known>) {
+    let ended: Vec<TaskId> =
+        known.iter().filter(|(_, it)| it.outcome.is_some()).map(|(id, _)| *id).collect();
+    for id in ended.iter().take(ended.len().saturating_sub(REMEMBERED)) {
+        known.remove(id);
+    }
+}

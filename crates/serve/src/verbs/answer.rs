@@ -1,0 +1,254 @@
+//! What is answered.
+
+use agents_task::{
+    Ending, Failure, Outcome, TaskId,
+    outcome::Validity,
+    transcript::{Meta, Standing},
+    workplace::Settled,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    offer::{LoadedSkill, SkillCard},
+    tasks::Known,
+};
+
+/// How much of a result comes with it; the rest is read in pages.
+const SHOWN: usize = 50_000;
+
+/// Tasks, in the order in which they were asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TaskList {
+    /// The tasks
+    pub tasks: Vec<TaskView>,
+}
+
+/// A task.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct TaskView {
+    /// What it is called for `task_status`, `task_output` and `task_cancel`
+    pub id: String,
+    /// Where it stands: its name, after those of the tasks that started it
+    pub name: String,
+    /// `running`, `completed`, `failed`, `cancelled`, `out-of-limits`, `refused`, or `interrupted` if the program that ran it died
+    pub state: String,
+    /// Its agent
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Its model
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it does now, or how it ended
+    pub told: String,
+    /// What could be done about it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// What it handed in: a text, or what its schema says
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// What is wrong with the result
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invalid: Vec<String>,
+    /// Whether the result is only its beginning; `task_output` has all of it
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+    /// What it changed
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<String>,
+    /// What it asked for and nobody agreed to
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_agreed: Vec<String>,
+    /// Calls of the model
+    pub turns: u64,
+    /// Calls of tools
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<u64>,
+    /// Tokens, in and out
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Money, where prices are known
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<String>,
+}
+
+impl TaskView {
+    /// One that runs or ran here.
+    #[must_use]
+    pub fn of(id: TaskId, known: &Known) -> Self {
+        let running = Self {
+            id: id.to_string(),
+            name: known.path.to_string(),
+            state: "running".to_owned(),
+            agent: known.agent.clone(),
+            model: known.model.clone(),
+            told: known.doing.clone(),
+            turns: known.turns,
+            ..Self::default()
+        };
+        match &known.outcome {
+            None => running,
+            Some(outcome) => running.ended(outcome),
+        }
+    }
+
+    /// One of which only the metadata is known.
+    #[must_use]
+    pub fn of_meta(meta: &Meta, standing: Standing) -> Self {
+        let usage = &meta.usage;
+        Self {
+            id: meta.id.to_string(),
+            name: meta.path.to_string(),
+            state: standing.word().to_owned(),
+            agent: Some(meta.agent.clone()),
+            model: Some(meta.model.clone()),
+            told: meta.stop_reason.clone().unwrap_or_else(|| standing.word().to_owned()),
+            turns: meta.turns,
+            tool_calls: Some(meta.tool_calls),
+            tokens: Some(usage.input + usage.output + usage.cache_read + usage.cache_write),
+            cost: meta.cost.map(|it| it.to_string()),
+            ..Self::default()
+        }
+    }
+
+    fn ended(self, outcome: &Outcome) -> Self {
+        let report = &outcome.report;
+        let usage = &report.usage;
+        let (result, cut) = result(outcome).map_or((None, false), shortened);
+        let invalid = match report.output.as_ref().map(|it| &it.validity) {
+            Some(Validity::Invalid(issues)) => issues.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        };
+        let hint = match &outcome.ending {
+            Ending::Failed {
+                why: Failure::Model { hint, .. } | Failure::NotStarted { hint, .. },
+            } => hint.clone(),
+            Ending::OutOfLimits { .. } if result.is_some() => {
+                Some("`result` is what it had so far".to_owned())
+            }
+            _ => None,
+        };
+        Self {
+            state: outcome.ending.word().to_owned(),
+            told: outcome.ending.told(),
+            hint,
+            result,
+            invalid,
+            cut,
+            changes: report.changes.as_ref().and_then(Settled::told),
+            not_agreed: report.not_agreed.clone(),
+            turns: report.turns,
+            tool_calls: Some(report.tool_calls),
+            tokens: Some(usage.input + usage.output + usage.cache_read + usage.cache_write),
+            cost: report.cost.map(|it| it.to_string()),
+            ..self
+        }
+    }
+}
+
+/// What a task handed in, or else the last that it said.
+pub(super) fn result(outcome: &Outcome) -> Option<Value> {
+    let report = &outcome.report;
+    let said = || (!report.text.trim().is_empty()).then(|| Value::from(report.text.trim_end()));
+    report.output.as_ref().map(|it| it.value.clone()).or_else(said)
+}
+
+/// The whole of it, or as a text the beginning of what is too long.
+fn shortened(value: Value) -> (Option<Value>, bool) {
+    let text = match &value {
+        Value::String(text) if text.len() <= SHOWN => return (Some(value), false),
+        Value::String(text) => text.clone(),
+        other => {
+            let text = other.to_string();
+            if text.len() <= SHOWN {
+                return (Some(value), false);
+            }
+            text
+        }
+    };
+    (Some(Value::from(&text[..text.floor_char_boundary(SHOWN)])), true)
+}
+
+/// A part of what a task leaves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OutputPage {
+    /// The task
+    pub id: String,
+    /// How it is, as in `task_status`
+    pub state: String,
+    /// The text from `offset` on
+    pub text: String,
+    /// Where it goes on; absent at the end
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<usize>,
+}
+
+/// The agents that there are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AgentList {
+    /// In order of precedence
+    pub agents: Vec<AgentCard>,
+}
+
+/// An agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AgentCard {
+    /// Its name
+    pub name: String,
+    /// When to use it
+    pub description: String,
+    /// Where its definition is
+    pub from: String,
+}
+
+/// Skills that apply here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SkillList {
+    /// Those that match, the best ones first; nothing if one was loaded
+    pub skills: Vec<SkillCard>,
+    /// How many more match
+    pub more: usize,
+    /// The one that was to be loaded
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loaded: Option<LoadedSkill>,
+}
+
+/// Commands of plugins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CommandList {
+    /// Those that there are; nothing if one was run
+    pub commands: Vec<CommandCard>,
+    /// What the one that was run printed
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+/// A command of a plugin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CommandCard {
+    /// What it is called here
+    pub name: String,
+    /// What it does
+    pub description: String,
+}
+
+/// What the servers behind this one have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ToolList {
+    /// A declaration in TypeScript for each tool, below the name of its server
+    pub declarations: String,
+    /// The servers that were not asked
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_servers: Vec<String>,
+    /// What is wrong with servers or single tools
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+}
+
+/// What a tool of a server behind this one gave back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ToolAnswer {
+    /// What it said
+    pub output: String,
+}
