@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use agents_testkit::scratch;
+use agents_testkit::{
+    scratch,
+    terminal::{Size, Terminal, keys},
+};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -284,6 +287,29 @@ fn questions_are_answered_from_another_process() {
     let collected = scene.run(&["collect", &id]);
     assert_eq!((collected.code, collected.stderr.as_str()), (Some(0), ""));
     assert!(made.exists());
+}
+
+#[test]
+fn whoever_attaches_can_answer_and_leaving_is_no_answer() {
+    let scene = Scene::new(ASKS);
+    let id = scene.start(&["run", "helper", "x"]);
+    let ask = scene.question()["ask"].clone();
+    let size = Size { columns: 140, rows: 40 };
+    let mut terminal = Terminal::start(&scene.command(&["attach", &id]), size);
+    terminal.wait_for("helper: `bash` runs `touch made`");
+    terminal.press([keys::CTRL_C]);
+    let left = terminal.end();
+    assert_eq!(left.code, Some(0), "{}", left.screen);
+    assert!(left.screen.contains("detached: `helper` goes on"), "{}", left.screen);
+    assert_eq!(scene.question()["ask"], ask, "it still waits");
+
+    let mut terminal = Terminal::start(&scene.command(&["attach", &id]), size);
+    terminal.wait_for("helper: `bash` runs `touch made`");
+    terminal.press(["y"]);
+    let ended = terminal.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.screen);
+    assert!(ended.screen.contains("Over."), "{}", ended.screen);
+    assert!(scene.0.world.sample.root().join("made").exists());
 }
 
 #[test]
