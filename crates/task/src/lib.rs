@@ -21,6 +21,7 @@
 //! | [`outcome`] | what became of it |
 //! | [`workplace`] | where a task works, and what becomes of what it did there |
 //! | [`runner`] | tasks, and what these start in turn |
+//! | [`dispatch`] | handing an assignment to whichever agent fits |
 //! | [`subagents`] | many sub-agents, for programs that embed them |
 //! | [`secret`] | secrets that agents ask for |
 //! | [`mod@resume`] | tasks that go on from where others ended |
@@ -61,6 +62,7 @@
 //! [`run()`](turns::run) runs one task alone.
 
 pub mod broker;
+pub mod dispatch;
 pub mod done_when;
 pub mod effective;
 pub mod event;

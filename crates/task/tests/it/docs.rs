@@ -1,4 +1,4 @@
-//! The page about sub-agents names tests that exist, and every item of the interface that it follows.
+//! The pages about sub-agents and dispatching name tests that exist, and every item of the interfaces that they follow.
 
 use std::collections::BTreeSet;
 
@@ -78,4 +78,75 @@ fn every_item_has_a_test_that_exists() {
     for item in ITEMS {
         assert!(items.contains(*item), "`{item}` is not on the page");
     }
+}
+
+/// What the page about dispatching must speak of.
+const DISPATCHED: &[&str] = &[
+    "TypeGeneralPurpose",
+    "TypeExplore",
+    "TypePlan",
+    "ModelSonnet",
+    "ModelHaiku",
+    "DispatchSourceTaskTool",
+    "ErrDuplicateSubagent",
+    "ErrUnknownSubagent",
+    "ErrNoMatchingSubagent",
+    "ErrEmptyInstruction",
+    "ErrDispatchUnauthorized",
+    "WithContext",
+    "WithDispatchSource",
+    "WithTaskDispatch",
+    "Context",
+    "FromContext",
+    "Allows",
+    "Clone",
+    "RestrictTools",
+    "ToolList",
+    "WithMetadata",
+    "WithSession",
+    "Definition",
+    "BuiltinDefinition",
+    "BuiltinDefinitions",
+    "Validate",
+    "Handler",
+    "HandlerFunc",
+    "Handle",
+    "LoaderOptions",
+    "UserHome",
+    "EnableUser",
+    "FS",
+    "Manager",
+    "NewManager",
+    "Dispatch",
+    "List",
+    "Register",
+    "Request",
+    "Result",
+    "SubagentFile",
+    "SubagentMetadata",
+    "SubagentRegistration",
+    "LoadFromFS",
+];
+
+#[test]
+fn every_item_of_dispatching_has_a_test_that_exists() {
+    let room = Utf8Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs_err::read_to_string(room.join("../../docs/dispatch.md")).unwrap();
+    let tests = fs_err::read_to_string(room.join("tests/it/dispatch.rs")).unwrap();
+    let (mut items, mut proofs) = (BTreeSet::new(), BTreeSet::new());
+    for row in page.lines().filter(|it| it.starts_with("| ") && !it.ends_with("proved by |")) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        let [item, _, proof] = cells.as_slice() else { panic!("{row}") };
+        items.extend(quoted(item));
+        let proof: Vec<&str> = quoted(proof).collect();
+        assert!(!proof.is_empty(), "{row}");
+        for test in proof {
+            assert!(tests.contains(&format!("#[test]\nfn {test}(")), "there is no test `{test}`");
+            proofs.insert(test);
+        }
+    }
+    for item in DISPATCHED {
+        assert!(items.contains(item), "`{item}` is not on the page");
+    }
+    assert_eq!(proofs.len(), tests.matches("#[test]").count(), "every test proves something");
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod contract;
+mod dispatch;
 mod docs;
 mod endings;
 mod isolate;
