@@ -8,7 +8,8 @@ use std::{
 
 use agents_agent::definition::PermissionMode;
 use agents_task::{
-    Batch, Broker, Caller, Outcome, Patience, Refused, Runner, Surroundings, TaskId, TaskPath,
+    Batch, Broker, Caller, Outcome, Patience, Refusal, Refused, Runner, Surroundings, TaskId,
+    TaskPath,
     broker::Asks,
     event::{Event, What},
     preflight::Settings,
@@ -32,6 +33,8 @@ pub struct Terms {
     pub highest: PermissionMode,
     /// The mode of tasks that say none.
     pub usual: PermissionMode,
+    /// How deep agents may be, if whoever calls is that deep already: then no task starts.
+    pub too_deep: Option<u32>,
     /// What they may do without asking.
     pub allowed: Vec<Grant>,
     /// How many run at the same time.
@@ -49,6 +52,7 @@ pub struct Tasks {
     runner: Runner,
     user: Caller,
     allowed: Vec<Grant>,
+    too_deep: Option<u32>,
     store: Store,
     events: broadcast::Sender<Arc<Event>>,
     known: Arc<Mutex<BTreeMap<TaskId, Known>>>,
@@ -123,7 +127,15 @@ impl Tasks {
         let mut user = runner.user(terms.highest, terms.usual);
         terms.allowed.iter().for_each(|grant| user.standing.grants.add(grant.clone()));
         (
-            Self { runner, user, allowed: terms.allowed, store: terms.transcripts, events, known },
+            Self {
+                runner,
+                user,
+                allowed: terms.allowed,
+                too_deep: terms.too_deep,
+                store: terms.transcripts,
+                events,
+                known,
+            },
             asks,
         )
     }
@@ -133,6 +145,10 @@ impl Tasks {
     /// # Errors
     /// Everything that stands in the way.
     pub fn start(&self, mut batch: Batch) -> Result<Vec<Started>, Refused> {
+        if let Some(max) = self.too_deep {
+            let items = vec![(None, Refusal::Depth { max })];
+            return Err(Refused { items, of: batch.tasks.len() });
+        }
         batch.tasks.iter_mut().for_each(|it| it.grants.clone_from(&self.allowed));
         let mut started = Vec::new();
         for running in self.runner.start(&batch, &self.user)? {

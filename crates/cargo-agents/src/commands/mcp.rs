@@ -11,7 +11,7 @@ use std::{
 
 use agents_agent::definition::PermissionMode;
 use agents_serve::{Terms, mcp};
-use agents_system::{explain::ErrorKind, process};
+use agents_system::{env, explain::ErrorKind, process};
 use agents_task::{TaskSettings, isolate::Carry, workplace::Settle};
 use agents_tool::artifacts::ArtifactDir;
 use tokio_util::sync::CancellationToken;
@@ -42,6 +42,7 @@ pub(crate) fn run(
     let terms = Terms {
         highest,
         usual,
+        too_deep: said.max_depth.filter(|max| env::depth() >= *max),
         allowed: task::grants(&args.allow),
         concurrency: args.concurrency.map_or(said.concurrency, usize::from),
         approval: said.approval,

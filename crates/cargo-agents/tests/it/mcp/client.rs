@@ -97,7 +97,11 @@ pub(super) fn program(stage: &Stage, args: &[&str]) -> Command {
 
 impl Client {
     pub(super) async fn start(stage: &Stage, args: &[&str], manner: Manner) -> Self {
-        let mut child = program(stage, args).spawn().unwrap();
+        Self::over(program(stage, args), manner).await
+    }
+
+    pub(super) async fn over(mut program: Command, manner: Manner) -> Self {
+        let mut child = program.spawn().unwrap();
         let streams = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
         let handler = Handler { manner, progress: Arc::default(), asked: Arc::default() };
         let lifecycle = match manner {
