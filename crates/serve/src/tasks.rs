@@ -8,12 +8,11 @@ use std::{
 
 use agents_agent::definition::PermissionMode;
 use agents_task::{
-    Batch, Broker, Caller, Outcome, Patience, Refusal, Refused, Runner, Surroundings, TaskId,
-    TaskPath,
+    Batch, Broker, Caller, Outcome, Patience, Refused, Runner, Surroundings, TaskId, TaskPath,
     broker::Asks,
     event::{Event, What},
     preflight::Settings,
-    runner::Common,
+    runner::{Common, Unavailable},
     transcript::Store,
 };
 use agents_tool::{Grant, artifacts::Artifacts};
@@ -33,8 +32,8 @@ pub struct Terms {
     pub highest: PermissionMode,
     /// The mode of tasks that say none.
     pub usual: PermissionMode,
-    /// How deep agents may be, if whoever calls is that deep already: then no task starts.
-    pub too_deep: Option<u32>,
+    /// Why no task can be started through here, if that is so: there is no model, or whoever calls is too deep already.
+    pub closed: Option<Unavailable>,
     /// What they may do without asking.
     pub allowed: Vec<Grant>,
     /// How many run at the same time.
@@ -52,7 +51,7 @@ pub struct Tasks {
     runner: Runner,
     user: Caller,
     allowed: Vec<Grant>,
-    too_deep: Option<u32>,
+    closed: Option<Unavailable>,
     store: Store,
     events: broadcast::Sender<Arc<Event>>,
     known: Arc<Mutex<BTreeMap<TaskId, Known>>>,
@@ -131,7 +130,7 @@ impl Tasks {
                 runner,
                 user,
                 allowed: terms.allowed,
-                too_deep: terms.too_deep,
+                closed: terms.closed,
                 store: terms.transcripts,
                 events,
                 known,
@@ -140,15 +139,19 @@ impl Tasks {
         )
     }
 
+    /// An error if no task can be started through here at all.
+    ///
+    /// # Errors
+    /// That.
+    pub fn is_open(&self) -> Result<(), Unavailable> {
+        self.closed.clone().map_or(Ok(()), Err)
+    }
+
     /// Starts all of them, or none.
     ///
     /// # Errors
     /// Everything that stands in the way.
     pub fn start(&self, mut batch: Batch) -> Result<Vec<Started>, Refused> {
-        if let Some(max) = self.too_deep {
-            let items = vec![(None, Refusal::Depth { max })];
-            return Err(Refused { items, of: batch.tasks.len() });
-        }
         batch.tasks.iter_mut().for_each(|it| it.grants.clone_from(&self.allowed));
         let mut started = Vec::new();
         for running in self.runner.start(&batch, &self.user)? {

@@ -82,6 +82,7 @@ impl Verbs {
     ) -> Result<TaskList, Unavailable> {
         let background = asked.background;
         let batch = asked.batch()?;
+        self.tasks.is_open()?;
         let mut events = self.tasks.watch();
         let mut started = self.tasks.start(batch).map_err(|it| refused(&it))?;
         let ids: Vec<TaskId> = started.iter().map(|it| it.id).collect();

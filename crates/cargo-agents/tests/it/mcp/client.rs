@@ -21,7 +21,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
-use crate::{models::CUSTOMARY, tasks::Stage};
+use crate::{models::CUSTOMARY, tasks::Stage, world::World};
 
 /// What the client can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,9 +83,14 @@ pub(super) struct Client {
 
 /// The program, with pipes.
 pub(super) fn program(stage: &Stage, args: &[&str]) -> Command {
+    program_in(&stage.world, args)
+}
+
+/// The same anywhere.
+pub(super) fn program_in(world: &World, args: &[&str]) -> Command {
     let mut all = vec!["mcp"];
     all.extend(args);
-    let mut command = stage.world.command(&all);
+    let mut command = world.command(&all);
     CUSTOMARY.iter().for_each(|name| {
         command.env_remove(name);
     });
