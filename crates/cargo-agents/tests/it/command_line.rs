@@ -73,11 +73,13 @@ fn the_help_of_an_empty_home_reads_like_this() {
       host         See which coding agents are known, and where their files are
       init         Choose the coding agents that you use
       model        See which models there are, test them, and find out which one an agent runs on
+      plan         Run a graph of sub-agents that survives crashes, and see what became of it
       plugin       See, check and fetch plugins
       search       Find plugins in your registries, in the crates of this workspace and on crates.io
       self-update  Install the newest version of this program
       status       What is active here and why, and whether your coding agents have it
       sync         Bring them what this workspace's crates offer
+      task         Run a sub-agent, or many of them
       tour         See what this program does, in a sample workspace that is gone afterwards
       uninstall    Take back everything that `sync` ever wrote
       update       Show what changed in crates that you use plugins of, and accept it
