@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use agents_system::process::{self, Call, ProcessError, ending};
+use agents_system::{
+    env,
+    process::{self, Call, ProcessError, ending},
+};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
     process::{Child, ChildStdin, ChildStdout},
@@ -82,6 +85,8 @@ impl Running {
         let mut command = tokio::process::Command::from(call.group_leader());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.kill_on_drop(true);
+        // A host may have us among its own tools: what it starts there is not the first of a tree.
+        command.env(env::AGENTS_DEPTH.name, (env::depth() + 1).to_string());
         let mut child = command.spawn().map_err(|source| not_started(call, source))?;
         let group = Group(child.id().unwrap_or_default());
         let tail = Tail::default();
@@ -255,6 +260,17 @@ mod tests {
         assert!(text.starts_with("line 9988\n") && text.ends_with("line 9999"), "{text}");
         tail.push(&[b'x'; 3 * TAIL]);
         assert_eq!(tail.text(), None, "half a line could hold half a secret");
+    }
+
+    #[test]
+    fn a_program_knows_how_deep_it_stands() {
+        in_runtime(async {
+            let call = Call::new("sh").args(["-c", "echo $CARGO_AGENTS_DEPTH"]);
+            let (_running, _stdin, mut stdout) = Running::start(&call).unwrap();
+            let mut said = String::new();
+            tokio::io::AsyncReadExt::read_to_string(&mut stdout, &mut said).await.unwrap();
+            assert_eq!(said, format!("{}\n", env::depth() + 1));
+        });
     }
 
     #[test]

@@ -12,7 +12,7 @@ use agents_task::{
     broker::Asks,
     event::{Event, What},
     preflight::Settings,
-    runner::Common,
+    runner::{Common, Unavailable},
     transcript::Store,
 };
 use agents_tool::{Grant, artifacts::Artifacts};
@@ -32,6 +32,8 @@ pub struct Terms {
     pub highest: PermissionMode,
     /// The mode of tasks that say none.
     pub usual: PermissionMode,
+    /// Why no task can be started through here, if that is so: there is no model, or whoever calls is too deep already.
+    pub closed: Option<Unavailable>,
     /// What they may do without asking.
     pub allowed: Vec<Grant>,
     /// How many run at the same time.
@@ -49,6 +51,7 @@ pub struct Tasks {
     runner: Runner,
     user: Caller,
     allowed: Vec<Grant>,
+    closed: Option<Unavailable>,
     store: Store,
     events: broadcast::Sender<Arc<Event>>,
     known: Arc<Mutex<BTreeMap<TaskId, Known>>>,
@@ -123,9 +126,25 @@ impl Tasks {
         let mut user = runner.user(terms.highest, terms.usual);
         terms.allowed.iter().for_each(|grant| user.standing.grants.add(grant.clone()));
         (
-            Self { runner, user, allowed: terms.allowed, store: terms.transcripts, events, known },
+            Self {
+                runner,
+                user,
+                allowed: terms.allowed,
+                closed: terms.closed,
+                store: terms.transcripts,
+                events,
+                known,
+            },
             asks,
         )
+    }
+
+    /// An error if no task can be started through here at all.
+    ///
+    /// # Errors
+    /// That.
+    pub fn is_open(&self) -> Result<(), Unavailable> {
+        self.closed.clone().map_or(Ok(()), Err)
     }
 
     /// Starts all of them, or none.

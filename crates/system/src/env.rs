@@ -58,6 +58,8 @@ variables! {
     AGENTS_BLOCKED_AGENT = "CARGO_AGENTS_BLOCKED_AGENT";
     /// Read like `CARGO_AGENTS_BLOCKED_AGENT` when that is not set.
     PI_BLOCKED_AGENT = "PI_BLOCKED_AGENT";
+    /// How many tasks of ours stand above a program; set for hosts and ACP agents that run as models, and counted by `tasks.max-depth`.
+    AGENTS_DEPTH = "CARGO_AGENTS_DEPTH";
     /// A file to which every call of a hook is appended as one line of JSON, for `cargo agents hook replay`.
     AGENTS_HOOK_TRACE = "CARGO_AGENTS_HOOK_TRACE";
     /// Read like `CARGO_AGENTS_HOOK_TRACE` when that is not set.
@@ -109,6 +111,12 @@ impl Variable {
     pub fn absolute_path(self) -> Option<Utf8PathBuf> {
         self.text().map(Utf8PathBuf::from).filter(|path| path.is_absolute())
     }
+}
+
+/// How many tasks of ours stand above this program.
+#[must_use]
+pub fn depth() -> u32 {
+    AGENTS_DEPTH.text().and_then(|it| it.trim().parse().ok()).unwrap_or(0)
 }
 
 /// The variable that the configuration of a provider names for its key.

@@ -132,14 +132,14 @@ impl TaskSettings {
         table.deny_unknown();
     }
 
-    /// What the preflight is given. What an agent must not start is said by a variable, too.
+    /// What the preflight is given. What an agent must not start is said by a variable, too, and so is how deep we stand already.
     #[must_use]
     pub fn for_preflight(&self, models: agents_model::select::Preferences) -> Settings {
         let variables = [env::AGENTS_BLOCKED_AGENT, env::PI_BLOCKED_AGENT];
         let blocked = variables.iter().find_map(|it| Some((it.text()?, it.name.to_owned())));
         Settings {
             form: self.form,
-            max_depth: self.max_depth,
+            max_depth: self.max_depth.map(|max| max.saturating_sub(env::depth())),
             disabled: self.disabled.clone(),
             blocked,
             bypass: self.bypass,

@@ -11,8 +11,10 @@ use std::{
 
 use agents_agent::definition::PermissionMode;
 use agents_serve::{Terms, mcp};
-use agents_system::{explain::ErrorKind, process};
-use agents_task::{TaskSettings, isolate::Carry, workplace::Settle};
+use agents_system::{env, explain::ErrorKind, process};
+use agents_task::{
+    Refusal, Refused, TaskSettings, isolate::Carry, runner::Unavailable, workplace::Settle,
+};
 use agents_tool::artifacts::ArtifactDir;
 use tokio_util::sync::CancellationToken;
 
@@ -30,7 +32,8 @@ pub(crate) fn run(
     args: &McpArgs,
 ) -> Result<ExitCode, Failure> {
     let said = TaskSettings::load(&settings.dirs)?;
-    let place = Place::here(settings, &args.named.agents, (Carry::Committed, Settle::Apply))?;
+    let isolated = (Carry::Committed, Settle::Apply);
+    let (place, no_models) = Place::even_without_models(settings, &args.named.agents, isolated)?;
     output.findings(said.findings.iter().chain(place.findings()));
     if io::stdin().is_terminal() {
         output.talk("waiting for an MCP client on standard input; `cargo agents mcp --help` says how to register it");
@@ -42,6 +45,7 @@ pub(crate) fn run(
     let terms = Terms {
         highest,
         usual,
+        closed: closed(no_models, said.max_depth),
         allowed: task::grants(&args.allow),
         concurrency: args.concurrency.map_or(said.concurrency, usize::from),
         approval: said.approval,
@@ -79,4 +83,14 @@ pub(crate) fn run(
     })?;
     Failure::if_interrupted()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why no task can be started, if that is so. Everything else is there all the same.
+fn closed(no_models: Option<Failure>, max_depth: Option<u32>) -> Option<Unavailable> {
+    if let Some(max) = max_depth.filter(|max| env::depth() >= *max) {
+        let refused = Refused { items: vec![(None, Refusal::Depth { max })], of: 1 };
+        return Some(Unavailable::because(&refused));
+    }
+    let finding = no_models?.into_finding("no task can run");
+    Some(Unavailable { message: finding.message, hint: finding.hint })
 }

@@ -100,6 +100,23 @@ impl Models {
         Ok(models)
     }
 
+    /// The same where it may be that there are none, with the reason for that.
+    pub(super) fn if_any(settings: &Settings) -> Result<(Self, Option<Failure>), Failure> {
+        let failure = match Self::here(settings, None) {
+            Ok(models) => return Ok((models, None)),
+            Err(failure) => failure,
+        };
+        let said = ModelSettings::load(&settings.dirs)?;
+        let models = Self {
+            preferences: said.preferences(),
+            catalogue: said.catalogue(),
+            hosts: wanted::all_hosts(settings)?.0,
+            offers: Vec::new(),
+            findings: Vec::new(),
+        };
+        Ok((models, Some(failure)))
+    }
+
     /// What a server says it has.
     fn told(
         &mut self,

@@ -72,7 +72,9 @@ fn the_help_of_an_empty_home_reads_like_this() {
       doctor       Find out what is wrong on this machine, and what to do about it
       host         See which coding agents are known, and where their files are
       init         Choose the coding agents that you use
+      mcp          Offer sub-agents, skills and the MCP servers of plugins to coding agents, as one MCP server
       model        See which models there are, test them, and find out which one an agent runs on
+      plan         Run a graph of sub-agents that survives crashes, and see what became of it
       plugin       See, check and fetch plugins
       search       Find plugins in your registries, in the crates of this workspace and on crates.io
       self-update  Install the newest version of this program

@@ -7,8 +7,11 @@ mod wire;
 
 use serde_json::json;
 
-use self::client::{Client, Manner};
-use crate::tasks::Stage;
+use self::client::{Client, Manner, program_in};
+use crate::{
+    tasks::Stage,
+    trust::{OLD, Trusting},
+};
 
 #[tokio::test]
 async fn it_says_what_it_has() {
@@ -106,4 +109,33 @@ async fn skills_are_found_by_words_and_loaded_when_they_are_needed() {
     agents_testkit::scratch::write(&dir.join("SKILL.md"), text);
     let said = client.ok("skills", json!({"query": "later"})).await;
     assert_eq!(said["skills"][0]["name"], "later");
+}
+
+#[tokio::test]
+async fn a_skill_that_nobody_has_agreed_to_is_read_by_nobody() {
+    let it = Trusting::new();
+    it.ok(&["sync"]);
+    let client = Client::over(program_in(&it.world, &[]), Manner::Plain).await;
+    let said = client.ok("skills", json!({"load": "usage"})).await;
+    assert_eq!(said["loaded"]["text"], OLD);
+    // There is no model here, which only tasks need.
+    let error = client.fails("task", json!({"tasks": [{"prompt": "x"}]})).await;
+    assert!(error.contains("there is no provider to ask") && error.contains("hint:"), "{error}");
+    // It changes while the server runs.
+    it.publish("0.3.2", &OLD.replace("Prepare", "Always prepare"));
+    it.upgrade();
+    assert_eq!(client.ok("skills", json!({})).await["skills"], json!([]));
+    client.fails("skills", json!({"load": "usage"})).await;
+    it.ok(&["update", "--yes"]);
+    let said = client.ok("skills", json!({"load": "usage"})).await;
+    assert!(said["loaded"]["text"].as_str().unwrap().contains("Always prepare"), "{said}");
+}
+
+#[tokio::test]
+async fn a_skill_with_hidden_instructions_is_not_there_even_before_anything_was_agreed_to() {
+    let it = Trusting::new();
+    let client = Client::over(program_in(&it.world, &[]), Manner::Plain).await;
+    assert_eq!(client.ok("skills", json!({})).await["skills"][0]["name"], "usage");
+    it.poison();
+    assert_eq!(client.ok("skills", json!({})).await["skills"], json!([]));
 }

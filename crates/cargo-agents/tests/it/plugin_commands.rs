@@ -579,7 +579,7 @@ fn bash_completes_at_every_depth() {
         let output = std::process::Command::new("bash").args(["-c", &ask]).output().unwrap();
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };
-    assert_eq!(complete(&["cargo-agents", "pl"]), "plugin");
+    assert_eq!(complete(&["cargo-agents", "plu"]), "plugin");
     assert_eq!(complete(&["cargo-agents", "plugin", "val"]), "validate");
     assert_eq!(complete(&["cargo-agents", "plugin", "validate", "--ch"]), "--check-crates");
     assert_eq!(complete(&["cargo-agents", "plugin", "cache", "prune", "--dr"]), "--dry-run");

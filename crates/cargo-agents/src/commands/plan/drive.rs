@@ -144,7 +144,7 @@ pub(super) type Opened = (Journal, Scheduler);
 
 /// What the driver tells whoever shows it.
 enum Told {
-    Event(EventView),
+    Event(Box<EventView>),
     /// Somebody must say what to do about a failure.
     Asks(Question),
     /// Nothing happens until somebody does.
@@ -260,7 +260,7 @@ async fn driven(
         tokio::select! {
             biased;
             Some(told) = events.recv() => match told {
-                Told::Event(event) => live.event(event)?,
+                Told::Event(event) => live.event(*event)?,
                 Told::Asks(question) => {
                     // The same is told as often as something happens meanwhile.
                     if asked.insert((question.node, question.attempt)) {
@@ -313,7 +313,7 @@ async fn driven(
     _ = tokio::time::timeout(PARTING, parting).await;
     while let Ok(told) = events.try_recv() {
         if let Told::Event(event) = told {
-            live.event(event)?;
+            live.event(*event)?;
         }
     }
     while let Ok((task, event)) = studio.tasks.try_recv() {
@@ -354,7 +354,7 @@ async fn next(asks: &mut Option<Asks>) -> Option<agents_task::broker::Ask> {
 fn watcher(send: mpsc::UnboundedSender<Told>) -> agents_plan::engine::Watcher {
     let asks = AtomicBool::new(true);
     Arc::new(move |event: &Event, scheduler: &Scheduler| {
-        drop(send.send(Told::Event(EventView::new(event, scheduler.graph()))));
+        drop(send.send(Told::Event(Box::new(EventView::new(event, scheduler.graph())))));
         let failed = match &event.what {
             What::Ended { outcome, .. } => outcome.ending != agents_plan::event::Ending::Completed,
             What::Started { .. } | What::Rested { .. } => false,

@@ -11,7 +11,7 @@ use camino::Utf8Path;
 
 use super::{
     facts, journals, meant, runs,
-    view::{self, PlanRunDocument},
+    view::{self, PlanRunDocument, Stand},
 };
 use crate::{
     args::{DrawingFormat, PlanShowArgs},
@@ -43,7 +43,11 @@ pub(super) fn run(
         return Err(Failure::new(ErrorKind::Usage, message));
     }
     let scheduler = seen.at(args.at.unwrap_or(u64::MAX))?;
-    let stand = runs::stand(&journals, &id, &scheduler);
+    let stand = match runs::stand(&journals, &id, &scheduler) {
+        // Something happened after that.
+        Stand::Suspended if args.at.is_some_and(|at| at < last) => Stand::Running,
+        stand => stand,
+    };
     if output.is_json() {
         let origin = journals.summary(&id)?.map(|it| it.origin).unwrap_or_default();
         output.document(&PlanRunDocument::new(&id, &origin, stand, &scheduler))?;

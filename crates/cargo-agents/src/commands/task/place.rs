@@ -58,7 +58,25 @@ impl Place {
         named: &[Utf8PathBuf],
         isolated: (Carry, Settle),
     ) -> Result<Self, Failure> {
-        let models = Models::here(settings, None)?;
+        Self::with(Models::here(settings, None)?, settings, named, isolated)
+    }
+
+    /// The same for whoever does not only run tasks, with the reason why none can run where there is no model.
+    pub(crate) fn even_without_models(
+        settings: &Settings,
+        named: &[Utf8PathBuf],
+        isolated: (Carry, Settle),
+    ) -> Result<(Self, Option<Failure>), Failure> {
+        let (models, none) = Models::if_any(settings)?;
+        Ok((Self::with(models, settings, named, isolated)?, none))
+    }
+
+    fn with(
+        models: Models,
+        settings: &Settings,
+        named: &[Utf8PathBuf],
+        isolated: (Carry, Settle),
+    ) -> Result<Self, Failure> {
         let looking = |here: &Here<'_>, error| {
             let found = agent::look(here, error, named)?;
             Ok((found, Hands::new(here, Us::running()?)?))

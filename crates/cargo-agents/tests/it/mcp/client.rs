@@ -21,7 +21,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
-use crate::{models::CUSTOMARY, tasks::Stage};
+use crate::{models::CUSTOMARY, tasks::Stage, world::World};
 
 /// What the client can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,9 +83,14 @@ pub(super) struct Client {
 
 /// The program, with pipes.
 pub(super) fn program(stage: &Stage, args: &[&str]) -> Command {
+    program_in(&stage.world, args)
+}
+
+/// The same anywhere.
+pub(super) fn program_in(world: &World, args: &[&str]) -> Command {
     let mut all = vec!["mcp"];
     all.extend(args);
-    let mut command = stage.world.command(&all);
+    let mut command = world.command(&all);
     CUSTOMARY.iter().for_each(|name| {
         command.env_remove(name);
     });
@@ -97,7 +102,11 @@ pub(super) fn program(stage: &Stage, args: &[&str]) -> Command {
 
 impl Client {
     pub(super) async fn start(stage: &Stage, args: &[&str], manner: Manner) -> Self {
-        let mut child = program(stage, args).spawn().unwrap();
+        Self::over(program(stage, args), manner).await
+    }
+
+    pub(super) async fn over(mut program: Command, manner: Manner) -> Self {
+        let mut child = program.spawn().unwrap();
         let streams = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
         let handler = Handler { manner, progress: Arc::default(), asked: Arc::default() };
         let lifecycle = match manner {

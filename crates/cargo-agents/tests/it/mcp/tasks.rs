@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::client::{Client, Manner, until};
+use super::client::{Client, Manner, program, until};
 use crate::tasks::{Stage, is_running};
 
 const LOOKS: &str = r#"
@@ -200,6 +200,26 @@ async fn whoever_calls_gets_no_more_rights_than_the_server_was_started_with() {
     assert!(!stage.world.sample.root().join("made").exists());
     client.ok("task", json!({"tasks": [{"agent": "helper", "prompt": "x"}]})).await;
     assert!(stage.world.sample.root().join("made").exists());
+}
+
+#[tokio::test]
+async fn a_host_that_runs_for_a_task_cannot_go_deeper_through_here_than_agents_may() {
+    let stage = Stage::new("[[replies]]\ntext = \"Done.\"\n");
+    for (depth, starts) in [("1", true), ("2", false)] {
+        let mut command = program(&stage, &[]);
+        command.env("CARGO_AGENTS_DEPTH", depth);
+        let client = Client::over(command, Manner::Plain).await;
+        let tasks = json!({"tasks": [{"agent": "helper", "prompt": "x"}]});
+        if starts {
+            client.ok("task", tasks).await;
+        } else {
+            let error = client.fails("task", tasks).await;
+            assert_eq!(
+                error,
+                "agents are 2 deep already, and may not be deeper\nhint: `tasks.max-depth` in the configuration decides that"
+            );
+        }
+    }
 }
 
 #[tokio::test]
