@@ -10,6 +10,7 @@
 //! | [`hands`] | from there to the tools that an agent gets |
 //! | [`here`] | the workspace and its plugins, opened when a command needs them |
 //! | [`output`], [`failure`] | what is printed, and how errors look |
+//! | [`reader`] | who is told what happens while it happens |
 
 mod args;
 mod commands;
@@ -19,6 +20,7 @@ mod hands;
 mod help;
 mod here;
 mod output;
+mod reader;
 #[cfg(test)]
 mod schemas;
 mod settings;

@@ -295,7 +295,7 @@ impl<'a> Check<'a> {
             ("agent", task.agent.is_some()),
             ("prompt", task.prompt.is_some()),
             ("output", task.output.is_some()),
-            ("done-when", task.done_when != crate::file::DoneWhen::default()),
+            ("done-when", !task.done_when.is_empty()),
             ("limits", task.limits != limits),
             ("retry", task.retry.is_some()),
             ("isolation", task.isolation.is_some()),

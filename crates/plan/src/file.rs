@@ -26,8 +26,8 @@ mod spots;
 
 pub use load::{Bundle, Disk, Sources, load};
 pub use model::{
-    Budget, Concurrency, Contender, Dollars, DoneWhen, Each, Isolation, Judge, Limits, List,
-    OnFailure, Order, Param, ParamType, Pick, Plan, Race, Retry, Task, Time,
+    Budget, Concurrency, Contender, Dollars, Each, Isolation, Judge, Limits, List, OnFailure,
+    Order, Param, ParamType, Pick, Plan, Race, Retry, Task, Time,
 };
 pub use read::PlanFile;
 pub(crate) use spots::Path;

@@ -121,7 +121,7 @@ impl Tour<'_> {
         self.step(&call, only_verdict)?;
         self.say("Sub-agents run here, too. This one asks a script instead of a model, so it needs no key:")?;
         self.step(&["task", "run", "guide", "to whom do orders belong?"], str::to_owned)?;
-        self.step(&["task", "show", "last"], str::to_owned)?;
+        self.step(&["task", "show", "last"], only_turns)?;
         self.say("Worth typing next, in a workspace of your own:")?;
         for (command, meaning) in [
             ("cargo agents", "what its crates offer"),
@@ -263,6 +263,13 @@ fn only_file(diff: &str, name: &str) -> String {
 /// What the host sees in the end.
 fn only_verdict(steps: &str) -> String {
     steps[steps.rfind("\n\n").map_or(0, |at| at + 2)..].to_owned()
+}
+
+/// What an agent thought, called and said, without what tools answered.
+fn only_turns(page: &str) -> String {
+    let turns = page.find("--- turn").unwrap_or(0);
+    let lines = page[turns..].lines().filter(|it| !it.is_empty() && !it.starts_with("  "));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The commands for agents, without what stands around them.

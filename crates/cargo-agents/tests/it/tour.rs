@@ -27,7 +27,7 @@ fn the_tour_shows_the_workspace_the_plugins_the_help_and_a_command_and_cleans_up
         assert!(run.stdout.contains(part), "no {part:?} in {}", run.stdout);
     }
     assert!(lists(&run.stdout, "Commands for agents", "sql-tables"));
-    assert!(run.stdout.lines().count() < 96, "it should fit on a screen or two");
+    assert!(run.stdout.lines().count() < 80, "it should fit on a screen or two");
     assert_eq!(temporary.read_dir_utf8().unwrap().count(), 0, "something was left behind");
     assert!(!world.home().join("cache").exists(), "the user's own home was used");
 }

@@ -3,6 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use agents_model::cost::MicroDollars;
+use agents_system::span;
+use agents_task::done_when::DoneWhen;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -185,7 +187,7 @@ pub struct Task {
     /// The JSON Schema of the result, instead of that of the agent.
     #[serde(default)]
     pub output: Option<Value>,
-    /// What must hold before it is done.
+    /// What must hold before it is done; commands and patterns may have references to parameters and items.
     #[serde(default)]
     pub done_when: DoneWhen,
     /// How far it may go.
@@ -306,21 +308,6 @@ pub struct Judge {
     pub prompt: String,
 }
 
-/// What must hold before a task is done.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct DoneWhen {
-    /// Commands that must succeed, in this order; with references to parameters and items.
-    #[serde(default)]
-    pub commands: Vec<String>,
-    /// Patterns of files, each of which at least one changed file fits.
-    #[serde(default)]
-    pub changed: Vec<String>,
-    /// Patterns of files that no changed file fits.
-    #[serde(default)]
-    pub unchanged: Vec<String>,
-}
-
 /// How far one attempt may go.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -390,7 +377,7 @@ impl From<Isolation> for agents_agent::definition::Isolation {
     }
 }
 
-/// A length of time: `500ms`, `90s`, `10m`, `2h`.
+/// A length of time: `500ms`, `90s`, `10m`, `2h`, `1d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Time(pub Duration);
 
@@ -398,16 +385,9 @@ impl Time {
     /// Reads one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.find(|c: char| !c.is_ascii_digit())?;
-        let number: u64 = text[..digits].parse().ok()?;
-        let unit = match text[digits..].trim() {
-            "ms" => 1,
-            "s" => 1000,
-            "m" | "min" => 60_000,
-            "h" => 3_600_000,
-            _ => return None,
-        };
-        number.checked_mul(unit).map(Duration::from_millis).map(Self)
+        // A bare number could mean anything.
+        let has_unit = text.ends_with(|c: char| !c.is_ascii_digit());
+        span::parse(text, Duration::ZERO).filter(|_| has_unit).map(Self)
     }
 }
 
@@ -431,7 +411,7 @@ impl JsonSchema for Time {
         json_schema!({
             "type": "string",
             "description": "A length of time: `500ms`, `90s`, `10m`, `2h`.",
-            "pattern": "^[0-9]+ *(ms|s|m|min|h)$"
+            "pattern": "^[0-9]+ *(ms|s|m|min|h|d)$"
         })
     }
 }

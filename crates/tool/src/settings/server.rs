@@ -81,7 +81,7 @@ pub enum ConfiguredReach {
     },
 }
 
-const KEYS: [&str; 16] = [
+pub(super) const KEYS: [&str; 16] = [
     "command",
     "args",
     "env",

@@ -1,33 +1,19 @@
 //! What happens in a run, while it happens: lines for people on a terminal, lines of JSON for programs, nothing in a pipe.
 
-use std::{
-    collections::BTreeMap,
-    io::{self, IsTerminal as _, Write as _},
-    time::Instant,
-};
+use std::{collections::BTreeMap, time::Instant};
 
-use agents_system::{
-    span,
-    tame::{Styles, tame},
-};
+use agents_system::span;
 use agents_task::event::{Event, What};
 
 use super::view::{EventView, PlanLine};
-use crate::{failure::Failure, output::Output};
+use crate::{
+    failure::Failure,
+    output::Output,
+    reader::{Reader, StatusLine},
+};
 
 /// How many of the tasks that run the status line names.
 const NAMED: usize = 3;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reader {
-    /// Somebody at a terminal.
-    Person,
-    /// The same, who wants to read it later.
-    Log,
-    /// A program that reads lines of JSON.
-    Program,
-    Nobody,
-}
 
 /// Shows what happens.
 pub(super) struct Live<'a> {
@@ -37,28 +23,24 @@ pub(super) struct Live<'a> {
     running: BTreeMap<String, (Instant, String)>,
     ended: usize,
     tasks: usize,
-    /// Whether a status line stands on the screen.
-    status: bool,
+    status: StatusLine,
 }
 
 impl<'a> Live<'a> {
     pub(super) fn new(output: &'a Output, tasks: usize) -> Self {
-        let reader = if output.is_json() {
-            Reader::Program
-        } else if output.is_quiet() {
-            Reader::Nobody
-        } else if io::stderr().is_terminal() {
-            Reader::Person
-        } else if output.is_verbose() {
-            Reader::Log
-        } else {
-            Reader::Nobody
-        };
-        Self { output, reader, running: BTreeMap::new(), ended: 0, tasks, status: false }
+        let reader = Reader::of(output);
+        Self {
+            output,
+            reader,
+            running: BTreeMap::new(),
+            ended: 0,
+            tasks,
+            status: StatusLine::default(),
+        }
     }
 
     fn is_read(&self) -> bool {
-        matches!(self.reader, Reader::Person | Reader::Log)
+        self.reader.reads_lines()
     }
 
     /// A line of JSON, if somebody reads them.
@@ -117,15 +99,12 @@ impl<'a> Live<'a> {
             names.push(format!("{} more", self.running.len() - NAMED));
         }
         let text = format!("  {}/{}  {}", self.ended.min(self.tasks), self.tasks, names.join(", "));
-        _ = write!(io::stderr(), "\r\x1b[2K{}", tame(&text, Styles::Shown));
-        self.status = true;
+        self.status.draw(&text);
     }
 
     /// Takes the status line away: somebody else wants to write.
     pub(super) fn pause(&mut self) {
-        if std::mem::take(&mut self.status) {
-            _ = write!(io::stderr(), "\r\x1b[2K");
-        }
+        self.status.clear();
     }
 
     /// A line for whoever watches.

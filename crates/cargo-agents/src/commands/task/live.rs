@@ -1,16 +1,9 @@
 //! What happens, while it happens: lines for people on a terminal, lines of JSON for programs, nothing in a pipe.
 
-use std::{
-    collections::HashMap,
-    io::{self, IsTerminal as _, Write as _},
-    time::Instant,
-};
+use std::{collections::HashMap, time::Instant};
 
 use agents_model::cost::MicroDollars;
-use agents_system::{
-    span,
-    tame::{Styles, tame},
-};
+use agents_system::span;
 use agents_task::{
     EffectiveAgent, Limits, Outcome, TaskId,
     event::{Event, ToolState, What},
@@ -18,32 +11,23 @@ use agents_task::{
 use serde_json::Value;
 
 use super::place::Place;
-use crate::{failure::Failure, output::Output};
+use crate::{
+    failure::Failure,
+    output::Output,
+    reader::{Reader, StatusLine},
+};
 
 /// How much of what a tool is given is shown.
 const MAX_PREVIEW: usize = 60;
 /// How much of what an agent thinks or says in between is shown.
 const MAX_ASIDE: usize = 100;
 
-/// Who is told what happens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reader {
-    /// Somebody at a terminal.
-    Person,
-    /// The same, who wants to read it later.
-    Log,
-    /// A program that reads lines of JSON.
-    Program,
-    Nobody,
-}
-
 /// Shows what happens to tasks.
 pub(super) struct Live<'a> {
     output: &'a Output,
     reader: Reader,
     tasks: HashMap<TaskId, Shown>,
-    /// Whether a status line stands on the screen.
-    status: bool,
+    status: StatusLine,
     /// Whether there is more than one task, so that lines need names.
     several: bool,
 }
@@ -62,23 +46,13 @@ struct Shown {
 
 impl<'a> Live<'a> {
     pub(super) fn new(output: &'a Output) -> Self {
-        let reader = if output.is_json() {
-            Reader::Program
-        } else if output.is_quiet() {
-            Reader::Nobody
-        } else if io::stderr().is_terminal() {
-            Reader::Person
-        } else if output.is_verbose() {
-            Reader::Log
-        } else {
-            Reader::Nobody
-        };
+        let reader = Reader::of(output);
         let tasks = HashMap::new();
-        Self { output, reader, tasks, status: false, several: false }
+        Self { output, reader, tasks, status: StatusLine::default(), several: false }
     }
 
     pub(super) fn shows_lines(&self) -> bool {
-        matches!(self.reader, Reader::Person | Reader::Log)
+        self.reader.reads_lines()
     }
 
     /// One of so many tasks is going to run.
@@ -172,17 +146,12 @@ impl<'a> Live<'a> {
             many => format!("{many} tasks"),
         };
         let cost = cost.map(|it| format!("   {it}")).unwrap_or_default();
-        let text = tame(&format!("  {}   {took}{cost}", short(&doing, MAX_PREVIEW)), Styles::Shown)
-            .into_owned();
-        let _ = write!(io::stderr(), "\r\x1b[2K{text}");
-        self.status = true;
+        self.status.draw(&format!("  {}   {took}{cost}", short(&doing, MAX_PREVIEW)));
     }
 
     /// Takes the status line away: somebody else wants to write.
     pub(super) fn pause(&mut self) {
-        if std::mem::take(&mut self.status) {
-            let _ = write!(io::stderr(), "\r\x1b[2K");
-        }
+        self.status.clear();
     }
 
     fn line(&mut self, line: &str) {
