@@ -122,6 +122,9 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-host",
             "agents-agent",
             "agents-tool",
+            "agents-hook",
+            "agents-model",
+            "agents-plan",
         ],
     ),
     // The scripted endpoint is part of the program, and what tests stand on.
