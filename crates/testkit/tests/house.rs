@@ -186,6 +186,17 @@ fn rooms_know_only_the_rooms_below_them() {
 }
 
 #[test]
+fn every_room_is_on_the_map() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    for (room, _) in ROOMS.iter().filter(|(name, _)| !name.ends_with("-suite")) {
+        assert!(
+            readme.contains(&format!("| [`{room}`](crates/")),
+            "README.md does not tell of {room}"
+        );
+    }
+}
+
+#[test]
 fn no_file_is_longer_than_two_files() {
     for path in sources() {
         let lines = fs::read_to_string(&path).unwrap().lines().count();
