@@ -7,6 +7,7 @@
 //!
 //! Where agents, models and tools come from is the business of whoever embeds this: [`Surroundings`].
 
+mod alike;
 mod life;
 mod spawner;
 
@@ -31,6 +32,7 @@ use futures_util::future::BoxFuture;
 use tokio::{sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
+pub use self::alike::Alike;
 use crate::{
     broker::Broker,
     effective::EffectiveAgent,
@@ -164,6 +166,7 @@ struct Shared {
     surroundings: Arc<dyn Surroundings>,
     common: Common,
     around: Around,
+    alike: Alike,
     slots: Arc<Semaphore>,
     taken: Mutex<Taken<'static>>,
     /// Those that have not ended, however deep they stand.
@@ -205,10 +208,16 @@ impl Runner {
     /// One that starts now.
     #[must_use]
     pub fn new(surroundings: Arc<dyn Surroundings>, common: Common) -> Self {
+        Self::beside(surroundings, common, Alike::default())
+    }
+
+    /// The same beside others, whose agents have much in common with those of this one.
+    #[must_use]
+    pub fn beside(surroundings: Arc<dyn Surroundings>, common: Common, alike: Alike) -> Self {
         let slots = Arc::new(Semaphore::new(common.concurrency.max(1)));
         let around = Around::default();
         let (taken, alive) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Shared { surroundings, common, around, slots, taken, alive }))
+        Self(Arc::new(Shared { surroundings, common, around, alike, slots, taken, alive }))
     }
 
     /// What nobody may see: for whoever shows something of these tasks.
@@ -301,7 +310,8 @@ impl Runner {
         // Held to the end, so that no two batches get the same names.
         let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let left = parent.map(|it| it.budget.left()).unwrap_or_default();
-        let agents = self.preflight(batch, caller, left, &taken)?;
+        let mut agents = self.preflight(batch, caller, left, &taken)?;
+        self.0.alike.agents(&mut agents);
         let wanted: Vec<Limits> = agents.iter().map(|it| it.limits).collect();
         let budgets = match parent {
             None => wanted.iter().map(Budget::new).collect(),
@@ -313,7 +323,7 @@ impl Runner {
         let started = agents.into_iter().zip(budgets).map(|(agent, budget)| {
             taken.add(agent.path.clone());
             let (id, path, cancel) = (TaskId::new(), agent.path.clone(), cancel.child_token());
-            let task = life::Task {
+            let task = Box::new(life::Task {
                 runner: self.clone(),
                 id,
                 parent: parent.map(|it| it.id),
@@ -321,13 +331,10 @@ impl Runner {
                 budget: Arc::new(budget),
                 cancel: cancel.clone(),
                 site: parent.map(|it| it.site.clone()),
-            };
-            let (alive, recorder) = (self.lives(id, &cancel), task.recorder());
-            let life = async move {
-                let _alive = alive;
-                task.live(recorder).await
-            };
-            Running { id, path, cancel, outcome: tokio::spawn(life) }
+                alive: self.lives(id, &cancel),
+            });
+            let recorder = task.recorder();
+            Running { id, path, cancel, outcome: tokio::spawn(task.live(recorder)) }
         });
         Ok(started.collect())
     }

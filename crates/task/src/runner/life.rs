@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Equipment, Opened, Runner, Unavailable, Wearer,
+    Alive, Equipment, Opened, Runner, Unavailable, Wearer,
     spawner::{Holder, Spawner},
 };
 use crate::{
@@ -38,20 +38,30 @@ pub(super) struct Task {
     pub(super) cancel: CancellationToken,
     /// Where whoever started it works; `None` if that is nobody.
     pub(super) site: Option<Site>,
+    /// It can be cancelled by its id as long as this is there.
+    pub(super) alive: Alive,
 }
 
 impl Task {
     /// Everything, from waiting for a slot to the outcome.
-    pub(super) async fn live(self, mut recorder: Box<dyn Recorder>) -> Outcome {
+    ///
+    /// Thousands may wait for a slot, and what comes after that takes much more: it is made when it is needed, and gone when it
+    /// is done.
+    pub(super) async fn live(self: Box<Self>, mut recorder: Box<dyn Recorder>) -> Outcome {
         let slot = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => return self.never(&mut *recorder, Ending::Cancelled),
-            slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot,
+            () = self.cancel.cancelled() => None,
+            slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot.ok(),
         };
-        let Ok(slot) = slot else { return self.never(&mut *recorder, Ending::Cancelled) };
-        match self.ground(slot).await {
-            // The slot is given back when the task has ended.
-            Ok((ground, _slot)) => run(self.agent, Ground { recorder, ..ground }).await,
+        let Some(slot) = slot else { return self.never(&mut *recorder, Ending::Cancelled) };
+        let ground = Box::pin(self.ground(slot)).await;
+        match ground {
+            Ok((ground, slot)) => {
+                let Self { agent, alive, .. } = *self;
+                let outcome = Box::pin(run(agent, Ground { recorder, ..ground })).await;
+                drop((slot, alive));
+                outcome
+            }
             Err(_) if self.cancel.is_cancelled() => self.never(&mut *recorder, Ending::Cancelled),
             Err(Unavailable { message, hint }) => {
                 let why = Failure::NotStarted { message, hint };
@@ -149,6 +159,7 @@ impl Task {
             pocket,
             sink: Arc::clone(&shared.common.sink),
             workplace,
+            alike: shared.alike.clone(),
             recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
         };

@@ -7,7 +7,7 @@ use std::{
 
 use agents_agent::definition::{Isolation, Spawns};
 use agents_tool::{
-    CallContext, Output, ToolError,
+    CallContext, Output, Standing, ToolError,
     tools::{self, AgentLine},
 };
 use futures_util::future::{BoxFuture, join_all};
@@ -86,7 +86,7 @@ impl Spawner {
         let tools = self.tools.get().and_then(Weak::upgrade);
         let standing = match tools {
             Some(tools) => tools.inner().inner().standing(),
-            None => self.agent.standing.clone(),
+            None => Standing::clone(&self.agent.standing),
         };
         Caller::agent(&self.agent, standing, Vec::new())
     }
