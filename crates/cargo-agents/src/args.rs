@@ -530,12 +530,10 @@ mod tests {
 
     #[test]
     fn what_is_built_in_is_known_without_the_grammar() {
-        let known = Args::command();
-        let known = known.get_subcommands().map(clap::Command::get_name);
-        assert!(known.clone().all(is_built_in));
-        assert!(
-            RESERVED.iter().all(|it| !is_built_in(it) || known.clone().any(|name| name == *it))
-        );
+        let grammar = Args::command();
+        let known: Vec<&str> = grammar.get_subcommands().map(clap::Command::get_name).collect();
+        assert!(known.iter().all(|it| is_built_in(it)));
+        assert!(RESERVED.iter().all(|it| !is_built_in(it) || known.contains(it)));
     }
 
     #[test]

@@ -185,6 +185,9 @@ pub struct Running {
     outcome: JoinHandle<Outcome>,
 }
 
+/// The agents that there were when a batch was started: what was decided rests on them, whatever is written since.
+type Known = Arc<[Arc<AgentDefinition>]>;
+
 /// The task that starts others.
 #[derive(Clone, Copy)]
 struct Parent<'p> {
@@ -245,7 +248,8 @@ impl Runner {
     /// Everything that stands in its way.
     pub fn check(&self, batch: &Batch, caller: &Caller) -> Result<Vec<EffectiveAgent>, Refused> {
         let taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        self.preflight(batch, caller, Limits::default(), &taken)
+        let known = self.0.surroundings.agents();
+        self.preflight(batch, caller, Limits::default(), &known, &taken)
     }
 
     /// Starts what the user, or whoever has no budget of its own, wants to be done. Each task has a budget of its own.
@@ -274,11 +278,11 @@ impl Runner {
         batch: &Batch,
         caller: &Caller,
         left: Limits,
+        known: &[Arc<AgentDefinition>],
         taken: &Taken<'_>,
     ) -> Result<Vec<EffectiveAgent>, Refused> {
         let Shared { surroundings, common, around, .. } = &*self.0;
-        let agents = surroundings.agents();
-        let agents: Vec<&AgentDefinition> = agents.iter().map(AsRef::as_ref).collect();
+        let agents: Vec<&AgentDefinition> = known.iter().map(AsRef::as_ref).collect();
         let models = surroundings.models();
         // It is not looked at for nothing.
         let own = |it: Option<agents_agent::definition::Isolation>| {
@@ -310,7 +314,8 @@ impl Runner {
         // Held to the end, so that no two batches get the same names.
         let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let left = parent.map(|it| it.budget.left()).unwrap_or_default();
-        let mut agents = self.preflight(batch, caller, left, &taken)?;
+        let known: Known = self.0.surroundings.agents().into();
+        let mut agents = self.preflight(batch, caller, left, &known, &taken)?;
         self.0.alike.agents(&mut agents);
         let wanted: Vec<Limits> = agents.iter().map(|it| it.limits).collect();
         let budgets = match parent {
@@ -327,6 +332,7 @@ impl Runner {
                 runner: self.clone(),
                 id,
                 parent: parent.map(|it| it.id),
+                known: Arc::clone(&known),
                 agent,
                 budget: Arc::new(budget),
                 cancel: cancel.clone(),

@@ -182,6 +182,14 @@ fn rooms_know_only_the_rooms_below_them() {
     }
 }
 
+/// A panic in one task must not end the others, in no build.
+#[test]
+fn every_profile_unwinds() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(manifest.contains("[profile.release]"));
+    assert!(!manifest.lines().any(|line| line.trim_start().starts_with("panic")), "{manifest}");
+}
+
 #[test]
 fn no_file_is_longer_than_two_files() {
     for path in sources() {

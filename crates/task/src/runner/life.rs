@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Alive, Equipment, Opened, Runner, Unavailable, Wearer,
+    Alive, Equipment, Known, Opened, Runner, Unavailable, Wearer,
     spawner::{Holder, Spawner},
 };
 use crate::{
@@ -33,6 +33,7 @@ pub(super) struct Task {
     pub(super) runner: Runner,
     pub(super) id: TaskId,
     pub(super) parent: Option<TaskId>,
+    pub(super) known: Known,
     pub(super) agent: EffectiveAgent,
     pub(super) budget: Arc<Budget>,
     pub(super) cancel: CancellationToken,
@@ -120,6 +121,7 @@ impl Task {
                 budget: Arc::clone(&self.budget),
                 holder: Arc::clone(&holder),
                 site: site.clone(),
+                known: Arc::clone(&self.known),
                 tools: std::sync::OnceLock::new(),
             })
         });
@@ -168,23 +170,19 @@ impl Task {
 
     /// What it thinks and works with.
     async fn equipped(&self, site: &Site) -> Result<Equipped, Unavailable> {
+        let definition = self.known.iter().find(|it| it.name == self.agent.name);
+        let definition = definition.ok_or_else(|| Unavailable {
+            message: format!("the definition of `{}` is gone", self.agent.name),
+            hint: None,
+        })?;
         let surroundings = Arc::clone(&self.runner.0.surroundings);
-        let agent = self.agent.clone();
-        let area = site.area.clone();
-        let looking = move || {
-            let definitions = surroundings.agents();
-            let definition = definitions.into_iter().find(|it| it.name == agent.name);
-            let definition = definition.ok_or_else(|| Unavailable {
-                message: format!("the definition of `{}` is gone", agent.name),
-                hint: None,
-            })?;
-            Ok((surroundings.open(&agent.model.model, &area)?, definition))
-        };
-        let looked = tokio::task::spawn_blocking(looking).await;
+        let (model, area) = (Arc::clone(&self.agent.model), site.area.clone());
+        let opening = move || surroundings.open(&model.model, &area);
+        let opened = tokio::task::spawn_blocking(opening).await;
         let broken = || Unavailable { message: "its model broke down".to_owned(), hint: None };
-        let (opened, definition) = looked.map_err(|_| broken())??;
+        let opened = opened.map_err(|_| broken())??;
         let wearer = Wearer {
-            definition: &definition,
+            definition,
             rights: &self.agent.standing.rights,
             area: &site.area,
             id: self.id,
