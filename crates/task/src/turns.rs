@@ -30,8 +30,8 @@ use agents_model::{
     message::ToolStatus,
 };
 use agents_tool::{
-    CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented, artifacts::Artifacts,
-    bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
+    CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented, Standing,
+    artifacts::Artifacts, bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -47,6 +47,7 @@ use crate::{
     limits::Budget,
     outcome::{Ending, Failure, Outcome, Report},
     recorder::Recorder,
+    runner::Alike,
     schema::Schema,
     secret::Pocket,
     submission::{self, YIELD, valid_json},
@@ -119,6 +120,8 @@ pub struct Ground {
     pub sink: Arc<dyn Sink>,
     /// The worktree that it works in, if it has one of its own.
     pub workplace: Option<Workplace>,
+    /// What it has in common with others of its definition.
+    pub alike: Alike,
     /// Who writes down what is said.
     pub recorder: Box<dyn Recorder>,
     /// Whether somebody wants it to end.
@@ -153,7 +156,7 @@ pub fn tools_of(
     around: &Around,
 ) -> Arc<Tools> {
     let asked = Arc::clone(&approver);
-    let guarded = Guarded::new(catalogue, agent.standing.clone(), approver, around.start);
+    let guarded = Guarded::new(catalogue, Standing::clone(&agent.standing), approver, around.start);
     let hooked = Hooked::new(guarded, hooks, asked, Arc::clone(&around.mask));
     Arc::new(Presented::new(hooked, Arc::clone(&around.mask), around.bounds))
 }
@@ -229,7 +232,7 @@ impl Task {
                 Some(before) => History::resumed(&before.messages, &agent.prompt),
                 None => History::new(&agent.prompt),
             },
-            specs: Arc::new(Sealed::new(specs)),
+            specs: ground.alike.tools(&agent.name, specs),
             choice: ToolChoice::Auto,
             before: (Before::default(), Before::default()),
             record: Record::default(),
@@ -254,7 +257,7 @@ impl Task {
     /// How the files are that must or must not change.
     async fn remember(&mut self) -> Result<(), String> {
         let root = self.ground.context.area.cwd().to_owned();
-        let both = (self.agent.done_when.clone(), self.agent.users_word.clone());
+        let both = (Arc::clone(&self.agent.done_when), Arc::clone(&self.agent.users_word));
         if both.0.is_empty() && both.1.is_empty() {
             return Ok(());
         }

@@ -185,6 +185,14 @@ fn rooms_know_only_the_rooms_below_them() {
     }
 }
 
+/// A panic in one task must not end the others, in no build.
+#[test]
+fn every_profile_unwinds() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(manifest.contains("[profile.release]"));
+    assert!(!manifest.lines().any(|line| line.trim_start().starts_with("panic")), "{manifest}");
+}
+
 #[test]
 fn every_room_is_on_the_map() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();

@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Equipment, Opened, Runner, Unavailable, Wearer,
+    Alive, Equipment, Known, Opened, Runner, Unavailable, Wearer,
     spawner::{Holder, Spawner},
 };
 use crate::{
@@ -33,25 +33,36 @@ pub(super) struct Task {
     pub(super) runner: Runner,
     pub(super) id: TaskId,
     pub(super) parent: Option<TaskId>,
+    pub(super) known: Known,
     pub(super) agent: EffectiveAgent,
     pub(super) budget: Arc<Budget>,
     pub(super) cancel: CancellationToken,
     /// Where whoever started it works; `None` if that is nobody.
     pub(super) site: Option<Site>,
+    /// It can be cancelled by its id as long as this is there.
+    pub(super) alive: Alive,
 }
 
 impl Task {
     /// Everything, from waiting for a slot to the outcome.
-    pub(super) async fn live(self, mut recorder: Box<dyn Recorder>) -> Outcome {
+    ///
+    /// Thousands may wait for a slot, and what comes after that takes much more: it is made when it is needed, and gone when it
+    /// is done.
+    pub(super) async fn live(self: Box<Self>, mut recorder: Box<dyn Recorder>) -> Outcome {
         let slot = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => return self.never(&mut *recorder, Ending::Cancelled),
-            slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot,
+            () = self.cancel.cancelled() => None,
+            slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot.ok(),
         };
-        let Ok(slot) = slot else { return self.never(&mut *recorder, Ending::Cancelled) };
-        match self.ground(slot).await {
-            // The slot is given back when the task has ended.
-            Ok((ground, _slot)) => run(self.agent, Ground { recorder, ..ground }).await,
+        let Some(slot) = slot else { return self.never(&mut *recorder, Ending::Cancelled) };
+        let ground = Box::pin(self.ground(slot)).await;
+        match ground {
+            Ok((ground, slot)) => {
+                let Self { agent, alive, .. } = *self;
+                let outcome = Box::pin(run(agent, Ground { recorder, ..ground })).await;
+                drop((slot, alive));
+                outcome
+            }
             Err(_) if self.cancel.is_cancelled() => self.never(&mut *recorder, Ending::Cancelled),
             Err(Unavailable { message, hint }) => {
                 let why = Failure::NotStarted { message, hint };
@@ -110,6 +121,7 @@ impl Task {
                 budget: Arc::clone(&self.budget),
                 holder: Arc::clone(&holder),
                 site: site.clone(),
+                known: Arc::clone(&self.known),
                 tools: std::sync::OnceLock::new(),
             })
         });
@@ -149,6 +161,7 @@ impl Task {
             pocket,
             sink: Arc::clone(&shared.common.sink),
             workplace,
+            alike: shared.alike.clone(),
             recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
         };
@@ -157,23 +170,19 @@ impl Task {
 
     /// What it thinks and works with.
     async fn equipped(&self, site: &Site) -> Result<Equipped, Unavailable> {
+        let definition = self.known.iter().find(|it| it.name == self.agent.name);
+        let definition = definition.ok_or_else(|| Unavailable {
+            message: format!("the definition of `{}` is gone", self.agent.name),
+            hint: None,
+        })?;
         let surroundings = Arc::clone(&self.runner.0.surroundings);
-        let agent = self.agent.clone();
-        let area = site.area.clone();
-        let looking = move || {
-            let definitions = surroundings.agents();
-            let definition = definitions.into_iter().find(|it| it.name == agent.name);
-            let definition = definition.ok_or_else(|| Unavailable {
-                message: format!("the definition of `{}` is gone", agent.name),
-                hint: None,
-            })?;
-            Ok((surroundings.open(&agent.model.model, &area)?, definition))
-        };
-        let looked = tokio::task::spawn_blocking(looking).await;
+        let (model, area) = (Arc::clone(&self.agent.model), site.area.clone());
+        let opening = move || surroundings.open(&model.model, &area);
+        let opened = tokio::task::spawn_blocking(opening).await;
         let broken = || Unavailable { message: "its model broke down".to_owned(), hint: None };
-        let (opened, definition) = looked.map_err(|_| broken())??;
+        let opened = opened.map_err(|_| broken())??;
         let wearer = Wearer {
-            definition: &definition,
+            definition,
             rights: &self.agent.standing.rights,
             area: &site.area,
             id: self.id,
