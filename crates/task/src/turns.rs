@@ -271,6 +271,9 @@ impl Task {
                 return Ending::Cancelled;
             }
             self.notify();
+            if let Some(ending) = self.unkept() {
+                return ending;
+            }
             let allowance = match self.ground.budget.admit() {
                 Ok(allowance) => allowance,
                 Err(limit) => return Ending::OutOfLimits { limit },
@@ -367,7 +370,11 @@ impl Task {
             return Some(Ending::Failed { why: Failure::ModelRefused });
         }
         if !calls.is_empty() {
-            return self.work(calls).await;
+            // A call that nobody could know of later is not made.
+            return match self.unkept() {
+                Some(ending) => Some(ending),
+                None => self.work(calls).await,
+            };
         }
         if let Some(answer) = self.asked_for_secret(&text).await {
             self.say(answer);
@@ -467,6 +474,12 @@ impl Task {
         self.ground.recorder.message(&Message::results(results.iter().cloned()));
         self.history.results(results, Vec::new());
         ending
+    }
+
+    /// How it ends if what was said so far is not written down and has to be.
+    fn unkept(&self) -> Option<Ending> {
+        let message = self.ground.recorder.trouble()?.to_owned();
+        Some(Ending::Failed { why: Failure::NotKept { message } })
     }
 
     fn had_tools(&self) -> bool {

@@ -147,9 +147,7 @@ impl Writer {
             key.seal(&mut self.meta, link);
         }
         let text = serde_json::to_vec_pretty(&self.meta)?;
-        agents_system::atomic::write(&self.store.metadata(self.meta.id), &text)?;
-        self.store.syncer.directory(self.store.dir().to_owned());
-        Ok(())
+        self.store.save(self.meta.id, &text)
     }
 
     fn fail(&mut self, why: &str) {
@@ -261,6 +259,10 @@ impl Writer {
         // Where nothing could be begun, there is nothing to tell the end of.
         if !nowhere && let Err(error) = self.save() {
             self.fail(&error.to_string());
+            // As long as it is not there, the run looks alive to others.
+            if let Ok(text) = serde_json::to_vec_pretty(&self.meta) {
+                self.store.save_later(self.meta.id, text);
+            }
         }
     }
 }
@@ -336,6 +338,10 @@ impl Recorder for Writer {
             self.append("outcome", &*hide_in(&outcome, &mask), When::Now);
         }
         self.close();
+    }
+
+    fn trouble(&self) -> Option<&str> {
+        self.meta.incomplete.as_deref().filter(|_| self.store.insists())
     }
 }
 
