@@ -39,6 +39,7 @@ use crate::{
     limits::{Budget, Limits},
     outcome::Outcome,
     preflight::{Caller, Settings, Situation, preflight},
+    recorder::Recorder,
     refusal::{Refusal, Refused},
     request::Batch,
     secret::Desk,
@@ -310,19 +311,29 @@ impl Runner {
                 of: batch.tasks.len(),
             })?,
         };
-        let started = agents.into_iter().zip(budgets).map(|(agent, budget)| {
-            taken.add(agent.path.clone());
-            let (id, path, cancel) = (TaskId::new(), agent.path.clone(), cancel.child_token());
+        let new = agents.into_iter().zip(budgets).map(|(agent, budget)| {
             let task = life::Task {
                 runner: self.clone(),
-                id,
+                id: TaskId::new(),
                 parent: parent.map(|it| it.id),
                 agent,
                 budget: Arc::new(budget),
-                cancel: cancel.clone(),
+                cancel: cancel.child_token(),
                 site: parent.map(|it| it.site.clone()),
             };
-            let (alive, recorder) = (self.lives(id, &cancel), task.recorder());
+            let recorder = task.recorder();
+            (task, recorder)
+        });
+        let new: Vec<(life::Task, Box<dyn Recorder>)> = new.collect();
+        // Whoever is told an id finds the task by it.
+        if let Some(why) = new.iter().find_map(|(_, recorder)| recorder.trouble()) {
+            let refusal = Refusal::Transcript { why: why.to_owned() };
+            return Err(Refused { items: vec![(None, refusal)], of: batch.tasks.len() });
+        }
+        let started = new.into_iter().map(|(task, recorder)| {
+            let (id, path, cancel) = (task.id, task.agent.path.clone(), task.cancel.clone());
+            taken.add(path.clone());
+            let alive = self.lives(id, &cancel);
             let life = async move {
                 let _alive = alive;
                 task.live(recorder).await

@@ -17,6 +17,7 @@
 //! owner died is `interrupted`, whatever happened to the program. (A program that the owner was just about to start when it was killed
 //! holds the lock until it has really started: a few milliseconds.)
 
+mod caught_up;
 mod chain;
 mod claim;
 mod meta;
@@ -103,6 +104,10 @@ impl agents_system::explain::Explain for TranscriptError {
                 let more = if candidates.len() > 8 { ", ..." } else { "" };
                 Some(format!("write more of it: {}{more}", shown.join(", ")))
             }
+            Self::Io { .. } => Some(
+                "what tasks do is written down before they go on: see that there is room, and that you may write there"
+                    .to_owned(),
+            ),
             Self::Lost(_) => {
                 Some("it cannot be shown or resumed; only its outcome is known".to_owned())
             }

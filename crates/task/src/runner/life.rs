@@ -64,7 +64,7 @@ impl Task {
     pub(super) fn recorder(&self) -> Box<dyn Recorder> {
         let shared = &self.runner.0;
         let Some(store) = &shared.common.transcripts else { return Box::new(Unrecorded) };
-        Box::new(store.begin(Opening {
+        let opening = Opening {
             id: self.id,
             agent: self.agent.name.to_string(),
             path: self.agent.path.clone(),
@@ -72,7 +72,8 @@ impl Task {
             resumed_from: self.agent.continues.as_ref().map(|it| it.from),
             model: self.agent.model.model.to_string(),
             mask: Arc::clone(&shared.around.mask),
-        }))
+        };
+        Box::new(store.begin_assigned(opening, &self.agent))
     }
 
     /// What it stands on.

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::{
     TranscriptError,
+    caught_up::caught_up,
     chain::{self, ChainKey, Verdict},
     meta::{Meta, Stamp, State},
     reader::{self, Follow, Loaded},
@@ -23,7 +24,7 @@ use super::{
     unsaved::Unsaved,
     writer::{Opening, Writer},
 };
-use crate::id::TaskId;
+use crate::{effective::EffectiveAgent, id::TaskId};
 
 const RECORDS: &str = ".jsonl";
 const METADATA: &str = ".meta.json";
@@ -164,7 +165,17 @@ impl Store {
     /// task runs all the same.
     #[must_use]
     pub fn begin(&self, opening: Opening) -> Writer {
-        let writer = Writer::open(Arc::clone(&self.0), opening);
+        self.open(opening, None)
+    }
+
+    /// The same, with what the task is told: until it has its turn, nothing else says so.
+    #[must_use]
+    pub fn begin_assigned(&self, opening: Opening, agent: &EffectiveAgent) -> Writer {
+        self.open(opening, Some(agent))
+    }
+
+    fn open(&self, opening: Opening, assignment: Option<&EffectiveAgent>) -> Writer {
+        let writer = Writer::open(Arc::clone(&self.0), opening, assignment);
         // Many that begin together are followed by one sweep.
         if self.0.retention != Retention::FOREVER && !self.0.sweeping.swap(true, Ordering::Relaxed)
         {
@@ -256,11 +267,23 @@ impl Store {
         }
     }
 
-    /// The metadata of a task.
+    /// The metadata of a task. What a program that died could not write any more is taken from the records.
     ///
     /// # Errors
     /// There is none, or it is not what we write.
     pub fn meta(&self, id: TaskId) -> Result<Meta, TranscriptError> {
+        let meta = self.written_meta(id)?;
+        if self.standing(&meta) != Standing::Interrupted {
+            return Ok(meta);
+        }
+        match self.text(id) {
+            Ok(text) => Ok(caught_up(reader::read(meta, &text))),
+            Err(_) => Ok(meta),
+        }
+    }
+
+    /// The metadata as it stands in the file.
+    fn written_meta(&self, id: TaskId) -> Result<Meta, TranscriptError> {
         let path = self.0.metadata(id);
         let bytes = match fs_err::read(&path) {
             Ok(bytes) => bytes,
@@ -326,7 +349,7 @@ impl Store {
     /// It is not there, or cannot be read at all.
     pub fn verify(&self, id: TaskId) -> Result<Option<Verdict>, TranscriptError> {
         let Some(key) = &self.0.key else { return Ok(None) };
-        let meta = self.meta(id)?;
+        let meta = self.written_meta(id)?;
         Ok(Some(chain::verify(key, &meta, &self.text(id)?)))
     }
 
@@ -483,7 +506,11 @@ fn private_dir(dir: &Utf8Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        fs_err::set_permissions(dir, std::fs::Permissions::from_mode(0o700))?;
+        let mode = fs_err::metadata(dir)?.permissions().mode();
+        // What its owner may not do there is the owner's business.
+        if mode & 0o077 != 0 {
+            fs_err::set_permissions(dir, std::fs::Permissions::from_mode(mode & 0o700))?;
+        }
     }
     Ok(())
 }

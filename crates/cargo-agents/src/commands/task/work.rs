@@ -95,6 +95,8 @@ pub(super) fn run_all(
     front: &mut dyn Front,
 ) -> Result<Vec<Outcome>, Failure> {
     let said = TaskSettings::load(&settings.dirs)?;
+    let transcripts = transcripts(settings);
+    transcripts.ready()?;
     let place = Arc::new(Place::here(settings, &job.named, (job.carry, job.settle))?);
     front.findings(&job.findings);
     front.findings(&said.findings);
@@ -120,7 +122,7 @@ pub(super) fn run_all(
             drop(send.send(event.clone()));
         }),
         artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
-        transcripts: Some(transcripts(settings)),
+        transcripts: Some(transcripts),
         secrets: None,
         patience: Patience::default(),
         concurrency: job.concurrency.unwrap_or(said.concurrency),
