@@ -32,6 +32,9 @@ pub use self::{
 };
 use crate::event::{Event, Sink};
 
+/// How long the last spans may take to get where they go, where nobody says.
+pub const PATIENCE: Duration = Duration::from_secs(3);
+
 /// Turns what happens into spans, and sends them.
 pub struct Telemetry {
     spans: Mutex<Spans>,
@@ -60,6 +63,13 @@ impl Telemetry {
     }
 }
 
+impl Drop for Telemetry {
+    /// Whoever does not ask what was lost still wants the rest to get there.
+    fn drop(&mut self) {
+        let _ = self.finish(PATIENCE);
+    }
+}
+
 impl Sink for Telemetry {
     fn event(&self, event: &Event) {
         let done = {
@@ -75,13 +85,18 @@ impl Sink for Telemetry {
     }
 }
 
-/// Tells one after the other.
-pub struct Both(pub Arc<dyn Sink>, pub Arc<dyn Sink>);
-
-impl Sink for Both {
-    fn event(&self, event: &Event) {
-        self.0.event(event);
-        self.1.event(event);
+/// The sink, and spans besides if these are wanted.
+#[must_use]
+pub fn besides(telemetry: Option<&Arc<Telemetry>>, sink: Arc<dyn Sink>) -> Arc<dyn Sink> {
+    match telemetry {
+        Some(telemetry) => {
+            let telemetry = Arc::clone(telemetry);
+            Arc::new(move |event: &Event| {
+                telemetry.event(event);
+                sink.event(event);
+            })
+        }
+        None => sink,
     }
 }
 

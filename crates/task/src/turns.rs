@@ -159,9 +159,18 @@ pub fn tools_of(
 }
 
 /// Runs an agent until it ends.
-pub async fn run(agent: EffectiveAgent, mut ground: Ground) -> Outcome {
+pub async fn run(agent: EffectiveAgent, ground: Ground) -> Outcome {
     let mut emitter = Emitter::new(ground.id, agent.path.clone(), Arc::clone(&ground.sink));
     emitter.start(agent.name.as_str(), &agent.model.model.to_string(), agent.chosen.clone());
+    run_begun(agent, ground, emitter).await
+}
+
+/// The same for a task that has been told to begin.
+pub(crate) async fn run_begun(
+    agent: EffectiveAgent,
+    mut ground: Ground,
+    emitter: Emitter,
+) -> Outcome {
     let kept =
         Arc::new(Kept { inner: Arc::clone(&ground.context.artifacts), ids: Mutex::default() });
     ground.context.artifacts = Arc::clone(&kept) as Arc<dyn Artifacts>;

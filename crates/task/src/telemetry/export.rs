@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use agents_model::post::{Post, PostError};
+use agents_model::http::post::{Post, PostError};
 use tokio::sync::mpsc;
 
 use super::{otlp, settings::Collector, spans::Span};
