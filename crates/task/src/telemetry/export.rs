@@ -97,6 +97,8 @@ impl Exporter {
 /// Until nothing follows.
 async fn export(collector: &Collector, mut spans: mpsc::Receiver<Span>, lost: &Lost) {
     let mut batch = Vec::new();
+    // One that is away is asked once for each batch, until it is back.
+    let mut tries = TRIES;
     loop {
         let first = spans.recv_many(&mut batch, BATCH).await;
         if first == 0 {
@@ -112,17 +114,21 @@ async fn export(collector: &Collector, mut spans: mpsc::Receiver<Span>, lost: &L
             }
         };
         let _ = tokio::time::timeout(PAUSE, gather).await;
-        if let Err(error) = send(collector, &batch).await {
-            lost.add(batch.len(), &error.to_string());
+        match send(collector, &batch, tries).await {
+            Ok(()) => tries = TRIES,
+            Err(error) => {
+                tries = 1;
+                lost.add(batch.len(), &error.to_string());
+            }
         }
         batch.clear();
     }
 }
 
-async fn send(collector: &Collector, batch: &[Span]) -> Result<(), PostError> {
+async fn send(collector: &Collector, batch: &[Span], tries: u32) -> Result<(), PostError> {
     let body = otlp::document(&collector.resource, batch).to_string();
     let mut wait = AGAIN;
-    for _ in 1..TRIES {
+    for _ in 1..tries {
         match post(&collector.post, &body).await {
             Err(error) if error.is_worth_another_try() => {}
             done => return done,

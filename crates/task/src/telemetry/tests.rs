@@ -1,11 +1,9 @@
 //! Spans of tasks, and collectors that are there, slow, or away.
 
-use std::{
-    io::{Read as _, Write as _},
-    net::TcpListener,
-};
+use std::net::TcpListener;
 
 use agents_model::{Usage, cost::MicroDollars};
+use agents_testkit::collector::{Collector, Posted};
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -171,39 +169,6 @@ fn whoever_started_us_is_above() {
     assert_eq!(done[0].error.as_deref(), Some("failed.gave-up"), "and not why");
 }
 
-/// Answers like this to so many requests, and gives what was in them.
-fn collector(answers: &'static [&'static str]) -> (String, std::thread::JoinHandle<Vec<String>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let served = std::thread::spawn(move || {
-        let answer = |answer: &&str| {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut heard = Vec::new();
-            let mut piece = [0; 4096];
-            loop {
-                let count = stream.read(&mut piece).unwrap();
-                heard.extend(&piece[..count]);
-                let text = String::from_utf8_lossy(&heard);
-                if let Some((head, body)) = text.split_once("\r\n\r\n") {
-                    let length = head.lines().find_map(|line| {
-                        let (name, value) = line.split_once(':')?;
-                        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse())
-                    });
-                    if body.len() >= length.unwrap().unwrap() {
-                        break;
-                    }
-                }
-                assert!(count > 0, "{text}");
-            }
-            let head = format!("HTTP/1.1 {answer}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}");
-            stream.write_all(head.as_bytes()).unwrap();
-            String::from_utf8(heard).unwrap()
-        };
-        answers.iter().map(answer).collect()
-    });
-    (address, served)
-}
-
 fn to(endpoint: &str) -> TelemetrySettings {
     TelemetrySettings {
         endpoint: Some(format!("{endpoint}/v1/traces")),
@@ -215,17 +180,17 @@ fn to(endpoint: &str) -> TelemetrySettings {
 
 #[test]
 fn spans_get_there_also_when_the_collector_was_busy() {
-    let (address, served) = collector(&["503 Busy", "200 OK"]);
-    let telemetry = Telemetry::start(&to(&address)).unwrap();
+    let collector = Collector::answering(&[503, 200]);
+    let telemetry = Telemetry::start(&to(&collector.url())).unwrap();
     let lead = Task::below(&TaskPath::root(), "lead");
     let scout = Task::below(&lead.path, "scout");
     tree(&lead, &scout).iter().for_each(|it| telemetry.event(it));
     assert_eq!(telemetry.finish(Duration::from_secs(60)), None);
-    let heard = served.join().unwrap();
-    let (head, body) = heard[1].split_once("\r\n\r\n").unwrap();
+    let posted = collector.posted();
+    let Posted { head, body } = &posted[1];
     assert!(head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{head}");
     assert!(head.contains("content-type: application/json") && head.contains("x-key: k"), "{head}");
-    assert_eq!(heard[0].split_once("\r\n\r\n").unwrap().1, body, "the same again");
+    assert_eq!((posted.len(), &posted[0].body), (2, body), "the same again");
     let sent: serde_json::Value = serde_json::from_str(body).unwrap();
     let resource = &sent["resourceSpans"][0];
     assert_eq!(
@@ -267,12 +232,12 @@ fn a_collector_that_is_away_costs_nothing_but_spans() {
 
 #[test]
 fn a_refusal_is_not_repeated() {
-    let (address, served) = collector(&["401 No"]);
-    let telemetry = Telemetry::start(&to(&address)).unwrap();
+    let collector = Collector::answering(&[401]);
+    let telemetry = Telemetry::start(&to(&collector.url())).unwrap();
     let task = Task::below(&TaskPath::root(), "lead");
     telemetry.event(&task.started());
     telemetry.event(&task.ended(Ending::Completed, Report::default()));
     let lost = telemetry.finish(Duration::from_secs(60)).unwrap();
     assert!(lost.starts_with("1 spans were not sent") && lost.ends_with("status 401"), "{lost}");
-    assert_eq!(served.join().unwrap().len(), 1);
+    assert_eq!(collector.posted().len(), 1);
 }

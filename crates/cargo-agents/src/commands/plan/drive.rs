@@ -26,6 +26,7 @@ use agents_system::{
 use agents_task::{
     Broker, Caller, Patience, Runner, Surroundings, TaskRequest, TaskSettings, broker::Asks,
     event::Event as TaskEvent, isolate::Carry, request::DispatchSource, runner::Common,
+    telemetry::{self, Telemetry, TelemetrySettings},
     workplace::Settle,
 };
 use agents_tool::artifacts::ArtifactDir;
