@@ -162,9 +162,18 @@ pub fn tools_of(
 }
 
 /// Runs an agent until it ends.
-pub async fn run(agent: EffectiveAgent, mut ground: Ground) -> Outcome {
+pub async fn run(agent: EffectiveAgent, ground: Ground) -> Outcome {
     let mut emitter = Emitter::new(ground.id, agent.path.clone(), Arc::clone(&ground.sink));
     emitter.start(agent.name.as_str(), &agent.model.model.to_string(), agent.chosen.clone());
+    run_begun(agent, ground, emitter).await
+}
+
+/// The same for a task that has been told to begin.
+pub(crate) async fn run_begun(
+    agent: EffectiveAgent,
+    mut ground: Ground,
+    emitter: Emitter,
+) -> Outcome {
     let kept =
         Arc::new(Kept { inner: Arc::clone(&ground.context.artifacts), ids: Mutex::default() });
     ground.context.artifacts = Arc::clone(&kept) as Arc<dyn Artifacts>;
@@ -274,6 +283,9 @@ impl Task {
                 return Ending::Cancelled;
             }
             self.notify();
+            if let Some(ending) = self.unkept() {
+                return ending;
+            }
             let allowance = match self.ground.budget.admit() {
                 Ok(allowance) => allowance,
                 Err(limit) => return Ending::OutOfLimits { limit },
@@ -370,7 +382,11 @@ impl Task {
             return Some(Ending::Failed { why: Failure::ModelRefused });
         }
         if !calls.is_empty() {
-            return self.work(calls).await;
+            // A call that nobody could know of later is not made.
+            return match self.unkept() {
+                Some(ending) => Some(ending),
+                None => self.work(calls).await,
+            };
         }
         if let Some(answer) = self.asked_for_secret(&text).await {
             self.say(answer);
@@ -470,6 +486,12 @@ impl Task {
         self.ground.recorder.message(&Message::results(results.iter().cloned()));
         self.history.results(results, Vec::new());
         ending
+    }
+
+    /// How it ends if what was said so far is not written down and has to be.
+    fn unkept(&self) -> Option<Ending> {
+        let message = self.ground.recorder.trouble()?.to_owned();
+        Some(Ending::Failed { why: Failure::NotKept { message } })
     }
 
     fn had_tools(&self) -> bool {
