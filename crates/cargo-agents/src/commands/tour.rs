@@ -127,7 +127,6 @@ impl Tour<'_> {
         let plan =
             ["plan", "run", "upgrade.toml", "--param", "dependency=tinysql", "--param", "to=0.4"];
         self.step(&[&plan[..], &mode, &allow].concat(), str::to_owned)?;
-        self.step(&["plan", "show", "last"], str::to_owned)?;
         self.say("Worth typing next, in a workspace of your own:")?;
         for (command, meaning) in [
             ("cargo agents", "what its crates offer"),
@@ -271,10 +270,10 @@ fn only_verdict(steps: &str) -> String {
     steps[steps.rfind("\n\n").map_or(0, |at| at + 2)..].to_owned()
 }
 
-/// What an agent thought, called and said, without what tools answered.
+/// What an agent thought and called; what it said in the end is above.
 fn only_turns(page: &str) -> String {
     let turns = page.find("--- turn").unwrap_or(0);
-    let lines = page[turns..].lines().filter(|it| !it.is_empty() && !it.starts_with("  "));
+    let lines = page[turns..].lines().filter(|it| it.starts_with(['~', '[']));
     lines.collect::<Vec<_>>().join("\n")
 }
 

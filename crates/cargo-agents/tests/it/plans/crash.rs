@@ -178,7 +178,7 @@ fn undisturbed() -> (BTreeMap<String, (String, String)>, usize) {
     assert!(results.values().all(|it| it.0 == "completed"), "{results:?}");
     assert!(fifty.bodies().values().all(|it| *it == 1), "{:?}", fifty.bodies());
     let writes = fifty.writes();
-    assert!(writes > 200, "{writes}");
+    assert!(writes > 60, "{writes}");
     (results, writes)
 }
 
@@ -230,7 +230,7 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
         let fifty = Fifty::new();
         let run = fifty.run(&["run", "plan.toml"], Fault::Full, at);
         assert_eq!(run.code, Some(1), "{run:?}");
-        assert!(run.stderr.contains("make room on the disk, then resume the run"), "{run:?}");
+        assert!(run.stdout.contains("make room on the disk, then resume the run"), "{run:?}");
         fifty.resumed(&run, &expected, &format!("full at write {at} of {writes}"));
     }
 }
