@@ -20,8 +20,8 @@ pub(crate) use mcp::McpArgs;
 pub(crate) use model::ModelCommand;
 pub(crate) use parse::{overview, parse};
 pub(crate) use plan::{
-    DrawingFormat, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner, PlanParams,
-    PlanResumeArgs, PlanRunArgs, PlanShowArgs,
+    DrawingFormat, PlanAddArgs, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner, PlanNewArgs,
+    PlanParams, PlanResumeArgs, PlanRunArgs, PlanShowArgs,
 };
 pub(crate) use task::{BatchArgs, Lasting, Manner, PageFormat, ResumeArgs, RunArgs, TaskCommand};
 
