@@ -79,7 +79,7 @@ impl Ground {
             ),
         );
         let config = format!(
-            "[defaults]\nsymposium-recommendations = false\n\n\
+            "mcp-register = \"each\"\n\n[defaults]\nsymposium-recommendations = false\n\n\
              [[registry]]\nname = \"team\"\npath = \"{registry}\"\n"
         );
         scratch::write(&self.home().join(".config/cargo-agents/config.toml"), config);
