@@ -60,6 +60,10 @@ fn main() -> ExitCode {
     if commands::keeper::called(&argv) {
         return agents_system::process::keeper::keep();
     }
+    #[cfg(all(unix, feature = "script"))]
+    if commands::mcp::interpreter::called(&argv) {
+        return agents_tool::script::interpret();
+    }
     #[cfg(unix)]
     if let Some(code) = commands::task::background::called(&argv) {
         return code;

@@ -91,7 +91,7 @@ impl Ground {
             format!("---\nname: {AGENT}\ndescription: {AGENT_DESCRIPTION}\n---\n{AGENT_PROMPT}\n"),
         );
         let config = format!(
-            "[defaults]\nsymposium-recommendations = false\n\n\
+            "mcp-register = \"each\"\n\n[defaults]\nsymposium-recommendations = false\n\n\
              [[registry]]\nname = \"team\"\npath = \"{registry}\"\n"
         );
         scratch::write(&self.home().join(".config/cargo-agents/config.toml"), config);
