@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use agents_agent::definition::{Isolation, Spawns, Waiting};
 use agents_tool::{CallContext, tools};
+use futures_util::future::BoxFuture;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
@@ -48,27 +49,58 @@ impl Task {
     ///
     /// Thousands may wait for a slot, and what comes after that takes much more: it is made when it is needed, and gone when it
     /// is done.
-    pub(super) async fn live(self: Box<Self>, mut recorder: Box<dyn Recorder>) -> Outcome {
+    pub(super) async fn live(self: Box<Self>, mut recorder: Box<dyn Recorder>) -> Box<Outcome> {
         let slot = tokio::select! {
             biased;
             () = self.cancel.cancelled() => None,
             slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot.ok(),
         };
-        let Some(slot) = slot else { return self.never(&mut *recorder, Ending::Cancelled) };
-        let ground = Box::pin(self.ground(slot)).await;
-        match ground {
-            Ok((ground, slot)) => {
-                let Self { agent, alive, .. } = *self;
-                let outcome = Box::pin(run(agent, Ground { recorder, ..ground })).await;
-                drop((slot, alive));
-                outcome
-            }
-            Err(_) if self.cancel.is_cancelled() => self.never(&mut *recorder, Ending::Cancelled),
-            Err(Unavailable { message, hint }) => {
-                let why = Failure::NotStarted { message, hint };
-                self.never(&mut *recorder, Ending::Failed { why })
-            }
+        match slot {
+            Some(slot) => self.with_slot(slot, recorder).await,
+            None => self.never(&mut *recorder, Ending::Cancelled),
         }
+    }
+
+    fn with_slot(
+        self: Box<Self>,
+        slot: OwnedSemaphorePermit,
+        mut recorder: Box<dyn Recorder>,
+    ) -> BoxFuture<'static, Box<Outcome>> {
+        Box::pin(async move {
+            match self.stand(slot).await {
+                Ok(stood) => self.run(stood, recorder).await,
+                Err(_) if self.cancel.is_cancelled() => {
+                    self.never(&mut *recorder, Ending::Cancelled)
+                }
+                Err(why) => self.never(&mut *recorder, Ending::Failed { why: *why }),
+            }
+        })
+    }
+
+    fn stand(
+        &self,
+        slot: OwnedSemaphorePermit,
+    ) -> BoxFuture<'_, Result<Box<(Ground, Arc<Holder>)>, Box<Failure>>> {
+        Box::pin(async move {
+            self.ground(slot).await.map(Box::new).map_err(|Unavailable { message, hint }| {
+                Box::new(Failure::NotStarted { message, hint })
+            })
+        })
+    }
+
+    fn run(
+        self: Box<Self>,
+        stood: Box<(Ground, Arc<Holder>)>,
+        recorder: Box<dyn Recorder>,
+    ) -> BoxFuture<'static, Box<Outcome>> {
+        let (ground, slot) = *stood;
+        let Self { agent, alive, .. } = *self;
+        let running = run(agent, Ground { recorder, ..ground });
+        Box::pin(async move {
+            let outcome = running.await;
+            drop((slot, alive));
+            Box::new(outcome)
+        })
     }
 
     /// Who writes it down. It is there before the task is, so that whoever knows its id finds it.
@@ -259,7 +291,7 @@ impl Task {
     }
 
     /// It ends before its first turn.
-    fn never(&self, recorder: &mut dyn Recorder, ending: Ending) -> Outcome {
+    fn never(&self, recorder: &mut dyn Recorder, ending: Ending) -> Box<Outcome> {
         let (id, path) = (self.id, self.agent.path.clone());
         let sink = Arc::clone(&self.runner.0.common.sink);
         let mut emitter = Emitter::new(id, path.clone(), sink);
@@ -268,7 +300,7 @@ impl Task {
         let outcome = Outcome { id, path, ending, report: Report::default() };
         recorder.end(&outcome);
         emitter.end(&outcome);
-        outcome
+        Box::new(outcome)
     }
 }
 
