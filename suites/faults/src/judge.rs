@@ -79,7 +79,10 @@ impl<'a> Judge<'a> {
         if background {
             let found = tasks.iter().filter(|it| id(it) == text.trim()).count();
             if found != 1 {
-                self.wrong(format!("{run} was told `{}`: there are {found} such tasks", text.trim()));
+                self.wrong(format!(
+                    "{run} was told `{}`: there are {found} such tasks",
+                    text.trim()
+                ));
             }
         } else if !text.contains(&format!("tok-{run}-says-{} done", self.steps)) {
             self.wrong(format!("{run} ended well with another result: {}", said(output)));
@@ -135,7 +138,9 @@ impl<'a> Judge<'a> {
             }
             match self.world.run(&["show", id(task)]) {
                 Ok(output) if output.status.success() => {}
-                Ok(output) => self.wrong(format!("{} cannot be shown: {}", id(task), said(&output))),
+                Ok(output) => {
+                    self.wrong(format!("{} cannot be shown: {}", id(task), said(&output)))
+                }
                 Err(error) => self.wrong(error.to_string()),
             }
         }
@@ -148,11 +153,15 @@ impl<'a> Judge<'a> {
             };
             let kept = texts.get(&run).map(String::as_str).unwrap_or_default();
             if kept.is_empty() {
-                self.wrong(format!("LOST: the model was asked for {run}, and there is no transcript of it"));
+                self.wrong(format!(
+                    "LOST: the model was asked for {run}, and there is no transcript of it"
+                ));
             }
             for token in tokens(&text) {
                 if !kept.contains(token) {
-                    self.wrong(format!("LOST: the model was told `{token}`, and the transcript does not say so"));
+                    self.wrong(format!(
+                        "LOST: the model was told `{token}`, and the transcript does not say so"
+                    ));
                 }
                 acknowledged.insert(token.to_owned());
             }

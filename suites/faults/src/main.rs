@@ -131,9 +131,8 @@ fn start_again(built: &Utf8PathBuf, seed: u64) -> anyhow::Result<anyhow::Error> 
     let (has_seed, has_built) = {
         let words: Vec<String> =
             std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect();
-        let has = |flag: &str| {
-            words.iter().any(|it| it == flag || it.starts_with(&format!("{flag}=")))
-        };
+        let has =
+            |flag: &str| words.iter().any(|it| it == flag || it.starts_with(&format!("{flag}=")));
         (has("--seed"), has("--built"))
     };
     if !has_seed {

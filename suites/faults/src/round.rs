@@ -216,9 +216,8 @@ fn happen(
             struck = fault.strike(world, chance)?;
         }
         let all = stage.clients.len() == width;
-        let quiet = || {
-            processes::below(&world.root()).iter().all(|it| it.part() == Part::Supervisor)
-        };
+        let quiet =
+            || processes::below(&world.root()).iter().all(|it| it.part() == Part::Supervisor);
         if (all && struck) || (all && quiet()) || since.elapsed() > PATIENCE {
             break;
         }

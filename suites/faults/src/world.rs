@@ -50,8 +50,7 @@ fn script(steps: usize, pause: Duration) -> Script {
 /// The run that a text is about.
 pub(crate) fn run_of(text: &str) -> Option<String> {
     let at = text.find("run-")?;
-    let digits: String =
-        text[at + 4..].chars().take_while(char::is_ascii_digit).collect();
+    let digits: String = text[at + 4..].chars().take_while(char::is_ascii_digit).collect();
     (!digits.is_empty()).then(|| format!("run-{digits}"))
 }
 

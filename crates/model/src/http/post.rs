@@ -55,8 +55,7 @@ impl Post {
         for (name, value) in headers {
             let wrong = || PostError::Settings(format!("`{name}` is no header"));
             let name = HeaderName::try_from(name).map_err(|_| wrong())?;
-            let mut value =
-                HeaderValue::try_from(value.expose_secret()).map_err(|_| wrong())?;
+            let mut value = HeaderValue::try_from(value.expose_secret()).map_err(|_| wrong())?;
             value.set_sensitive(true);
             map.insert(name, value);
         }

@@ -266,12 +266,7 @@ impl Task {
     }
 
     /// It ends before its first turn.
-    fn never(
-        &self,
-        recorder: &mut dyn Recorder,
-        mut emitter: Emitter,
-        ending: Ending,
-    ) -> Outcome {
+    fn never(&self, recorder: &mut dyn Recorder, mut emitter: Emitter, ending: Ending) -> Outcome {
         let (id, path) = (self.id, self.agent.path.clone());
         let outcome = Outcome { id, path, ending, report: Report::default() };
         recorder.end(&outcome);

@@ -108,6 +108,10 @@ impl TelemetrySettings {
         if table.boolean("content") == Some(true) {
             self.content = Content::Shown;
         }
+        // Symposium's own word, for a log of its own: what is not wanted there is not wanted here.
+        if table.boolean("enabled") == Some(false) {
+            self.endpoint = None;
+        }
         table.deny_unknown();
     }
 
@@ -147,8 +151,9 @@ impl TelemetrySettings {
             self.endpoint = None;
             let message = format!("`{}` is `grpc`: no spans are sent", env::OTLP_PROTOCOL.name);
             self.findings.push(
-                Finding::warning(message)
-                    .hint("set it to `http/json`, and the endpoint to the port for that, mostly 4318"),
+                Finding::warning(message).hint(
+                    "set it to `http/json`, and the endpoint to the port for that, mostly 4318",
+                ),
             );
         }
     }
@@ -159,8 +164,9 @@ impl TelemetrySettings {
             self.endpoint = None;
             let message = format!("no spans are sent: where they are to go is wrong: {error}");
             self.findings.push(
-                Finding::warning(message)
-                    .hint("an address is like `http://localhost:4318`, headers are like `name=value`"),
+                Finding::warning(message).hint(
+                    "an address is like `http://localhost:4318`, headers are like `name=value`",
+                ),
             );
         }
     }
@@ -189,8 +195,7 @@ impl TelemetrySettings {
         shown.push(("service-name", json!(settings.service)));
         shown.push(("content", json!(settings.content == Content::Shown)));
         let setting = |(key, value): (&'static str, Value)| {
-            let origin =
-                said(key).map_or(Origin::Default, |it| Origin::File { line: it.line() });
+            let origin = said(key).map_or(Origin::Default, |it| Origin::File { line: it.line() });
             Setting { key: format!("telemetry.{key}"), value, origin }
         };
         Ok(shown.into_iter().map(setting).collect())
@@ -253,9 +258,8 @@ mod tests {
 
     fn with(file: &str, variables: &[(Variable, &str)]) -> TelemetrySettings {
         let mut settings = TelemetrySettings::parse(Utf8Path::new("config.toml"), file).unwrap();
-        settings.hear(&|wanted| {
-            variables.iter().find(|it| it.0 == wanted).map(|it| it.1.to_owned())
-        });
+        settings
+            .hear(&|wanted| variables.iter().find(|it| it.0 == wanted).map(|it| it.1.to_owned()));
         settings.check();
         settings
     }
@@ -270,6 +274,7 @@ mod tests {
         assert_eq!(with(file, &there).endpoint.as_deref(), Some("http://there:4318/v1/traces"));
         let whole = [there[0], (env::OTLP_TRACES_ENDPOINT, "https://t/in?x=1")];
         assert_eq!(with(file, &whole).endpoint.as_deref(), Some("https://t/in?x=1"));
+        assert_eq!(with(&format!("{file}enabled = false\n"), &[]).endpoint, None);
         for off in [(env::OTEL_SDK_DISABLED, "TRUE"), (env::OTEL_TRACES_EXPORTER, "none")] {
             assert_eq!(with(file, &[there[0], off]).endpoint, None);
         }

@@ -177,7 +177,8 @@ impl Spans {
             }
             What::Spent { usage, cost } => {
                 let more = since(usage, &open.usage);
-                let price = cost.map(|it| MicroDollars(it.0 - open.cost.unwrap_or_default().0.min(it.0)));
+                let price =
+                    cost.map(|it| MicroDollars(it.0 - open.cost.unwrap_or_default().0.min(it.0)));
                 (open.usage, open.cost) = (*usage, *cost);
                 open.end_turn(more, price, None, now).into_iter().collect()
             }

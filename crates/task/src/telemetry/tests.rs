@@ -161,10 +161,8 @@ fn whoever_started_us_is_above() {
     let lead = Task::below(&TaskPath::root(), "lead");
     let mut spans = Spans::new(Some(([7; 16], [9; 8])), Content::Hidden);
     let why = Failure::GaveUp { reason: "secret reasons".to_owned() };
-    let done = hear(
-        &mut spans,
-        &[lead.started(), lead.ended(Ending::Failed { why }, Report::default())],
-    );
+    let done =
+        hear(&mut spans, &[lead.started(), lead.ended(Ending::Failed { why }, Report::default())]);
     assert_eq!((done[0].trace, done[0].parent), ([7; 16], Some([9; 8])));
     assert_eq!(done[0].error.as_deref(), Some("failed.gave-up"), "and not why");
 }

@@ -24,8 +24,12 @@ use agents_system::{
     process,
 };
 use agents_task::{
-    Broker, Caller, Patience, Runner, Surroundings, TaskRequest, TaskSettings, broker::Asks,
-    event::Event as TaskEvent, isolate::Carry, request::DispatchSource, runner::Common,
+    Broker, Caller, Patience, Runner, Surroundings, TaskRequest, TaskSettings,
+    broker::Asks,
+    event::Event as TaskEvent,
+    isolate::Carry,
+    request::DispatchSource,
+    runner::Common,
     telemetry::{self, Telemetry, TelemetrySettings},
     workplace::Settle,
 };

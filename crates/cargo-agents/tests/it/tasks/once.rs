@@ -35,11 +35,11 @@ fn state(events: &[Value]) -> String {
 
 #[test]
 fn however_a_task_ends_it_begins_once_and_ends_once() {
-    const TURN: &str =
-        "[[replies]]\ntext = \"So far.\"\ncalls = [{ name = \"find\", input = { pattern = \"*\" } }]\n";
+    const TURN: &str = "[[replies]]\ntext = \"So far.\"\ncalls = [{ name = \"find\", input = { pattern = \"*\" } }]\n";
     let says = "[[replies]]\ntext = \"Done.\"\n";
     let gives_up = "[[replies]]\ncalls = [{ name = \"yield\", input = { error = \"no\" } }]\n";
-    let sleeps = "[[replies]]\ncalls = [{ name = \"bash\", input = { command = \"sleep 71.5\" } }]\n";
+    let sleeps =
+        "[[replies]]\ncalls = [{ name = \"bash\", input = { command = \"sleep 71.5\" } }]\n";
     let fails = "[[replies]]\nfault = { status = { code = 400, message = \"no\" } }\n";
     let wrong = "[[replies]]\ncalls = [{ name = \"yield\", input = { data = 1 } }]\n".repeat(4);
     let cases: [(&str, &[&str], &str); 8] = [

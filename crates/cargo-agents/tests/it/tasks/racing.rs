@@ -91,7 +91,8 @@ fn outcomes(scene: &Scene, id: &str) -> Vec<String> {
     let file = scene.0.world.home().join(format!("state/transcripts/{id}.jsonl"));
     let text = std::fs::read_to_string(file).unwrap();
     let records = text.lines().map(|it| serde_json::from_str::<Value>(it).unwrap());
-    let endings = records.filter_map(|it| Some(it["outcome"]["ending"]["state"].as_str()?.to_owned()));
+    let endings =
+        records.filter_map(|it| Some(it["outcome"]["ending"]["state"].as_str()?.to_owned()));
     endings.collect()
 }
 

@@ -182,11 +182,7 @@ fn never_more_run_than_may_and_every_place_comes_back() {
                 })
             })
             .collect();
-        let started = threads
-            .into_iter()
-            .map(|it| it.join().unwrap())
-            .filter(|it| *it)
-            .count();
+        let started = threads.into_iter().map(|it| it.join().unwrap()).filter(|it| *it).count();
         assert!((1..=2).contains(&started));
         assert_eq!(slots.active(), 0);
         assert!(slots.take().is_ok());

@@ -53,11 +53,8 @@ fn the_last_word_counts_even_if_metadata_was_never_written() {
         fs_err::write(&file, before).unwrap();
         drop(store);
         let meta = reader.meta(id).unwrap();
-        let expected = if last_word {
-            Standing::Ended(State::Completed)
-        } else {
-            Standing::Interrupted
-        };
+        let expected =
+            if last_word { Standing::Ended(State::Completed) } else { Standing::Interrupted };
         assert_eq!(reader.standing(&meta), expected);
         assert_eq!((meta.turns, meta.usage), (1, tokens), "what it took is known");
         assert_eq!(meta.finished_at.is_some(), last_word);
