@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod acp;
 mod agent;
 mod later;
 mod mcp;
@@ -13,6 +14,7 @@ use agents_plugin::{config::Registration, manifest::Audience};
 use camino::Utf8PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
+pub(crate) use acp::AcpArgs;
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 pub(crate) use later::Later;
 pub(crate) use mcp::McpArgs;
@@ -21,7 +23,9 @@ pub(crate) use plan::{
     DrawingFormat, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner, PlanParams,
     PlanResumeArgs, PlanRunArgs, PlanShowArgs,
 };
-pub(crate) use task::{BatchArgs, Lasting, Manner, PageFormat, ResumeArgs, RunArgs, TaskCommand};
+pub(crate) use task::{
+    BatchArgs, Lasting, Manner, Mode, PageFormat, ResumeArgs, RunArgs, TaskCommand,
+};
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
 #[derive(Debug, Parser)]
@@ -238,6 +242,12 @@ pub(crate) enum Command {
 What sub-agents may do without asking is said here, and cannot be widened by whoever calls."
     )]
     Mcp(McpArgs),
+    /// Be a coding agent in an editor that speaks the Agent Client Protocol
+    #[command(
+        after_help = "An editor starts it and speaks with it on standard input and output. In Zed's settings.json:
+  \"agent_servers\": { \"cargo-agents\": { \"command\": \"cargo\", \"args\": [\"agents\", \"acp\"] } }"
+    )]
+    Acp(AcpArgs),
     /// See the workflow commands of your coding agents
     #[command(name = "command")]
     Workflow {
