@@ -65,7 +65,8 @@ async fn commands_for_agents_are_listed_and_run() {
     assert!(error.contains("1 arguments"), "{error}");
     // It is a tool of its own, too.
     let tool = client.tools.iter().find(|it| it.name == "plugin__helper__count").unwrap();
-    assert_eq!(tool.description.as_deref(), Some("Count arguments"));
+    let description = tool.description.as_deref();
+    assert_eq!(description, Some("Count arguments (a command of the plugin `helper`)"));
     let said = client.call("plugin__helper__count", json!({"args": ["a", "b", "c"]})).await;
     assert!(said.content[0].as_text().unwrap().text.contains("3 arguments"), "{said:?}");
     client.fails("plugin__helper__count", json!({"arguments": 3})).await;
