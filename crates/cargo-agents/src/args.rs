@@ -5,6 +5,7 @@ mod later;
 mod mcp;
 mod model;
 mod plan;
+mod secret;
 mod task;
 
 use std::ffi::OsString;
@@ -21,6 +22,7 @@ pub(crate) use plan::{
     DrawingFormat, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner, PlanParams,
     PlanResumeArgs, PlanRunArgs, PlanShowArgs,
 };
+pub(crate) use secret::SecretCommand;
 pub(crate) use task::{BatchArgs, Lasting, Manner, PageFormat, ResumeArgs, RunArgs, TaskCommand};
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
@@ -218,6 +220,11 @@ pub(crate) enum Command {
     Model {
         #[command(subcommand)]
         command: Later<ModelCommand>,
+    },
+    /// See which secrets agents may be given, and where they come from
+    Secret {
+        #[command(subcommand)]
+        command: Later<SecretCommand>,
     },
     /// Run a sub-agent, or many of them
     Task {

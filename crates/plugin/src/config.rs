@@ -36,10 +36,10 @@ pub const USER_PLUGINS: &str = "user-plugins";
 const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs", "telemetry"];
 
 /// Tables that another room reads.
-const OF_OTHERS: &[&str] = &["mcp-servers", "models", "providers", "tasks", "web"];
+const OF_OTHERS: &[&str] = &["mcp-servers", "models", "providers", "secrets", "tasks", "web"];
 
 /// Those of them that people write keys into.
-const TEMPTING: [&str; 3] = ["mcp-servers", "providers", "web"];
+const TEMPTING: [&str; 4] = ["mcp-servers", "providers", "secrets", "web"];
 
 /// The user's configuration, as far as plugins go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use crate::{
 /// The tool that starts agents.
 pub const TASK: &str = "task";
 /// What an agent may use in plan mode.
-pub const PLAN_TOOLS: [&str; 5] = ["read", "search", "find", "lsp", "web_search"];
+pub const PLAN_TOOLS: [&str; 6] = ["read", "search", "find", "lsp", "web_search", "skill"];
 
 /// An agent that will run.
 #[derive(Debug, Clone)]
@@ -113,6 +113,13 @@ impl EffectiveAgent {
     #[must_use]
     pub fn role(&self) -> &str {
         self.system[..self.ending_at].trim_end()
+    }
+
+    /// Tells it more, before how the result is handed in.
+    pub(crate) fn brief(&mut self, text: &str) {
+        let text = format!("{}\n\n", text.trim());
+        self.system.insert_str(self.ending_at, &text);
+        self.ending_at += text.len();
     }
 
     /// How deep it stands.

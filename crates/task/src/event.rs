@@ -3,12 +3,15 @@
 //! Every task has exactly one first event and exactly one last one, however it ends; [`Emitter`] sees to it, also when the task is
 //! dropped in the middle.
 
+mod masked;
+
 use std::sync::Arc;
 
 use agents_model::{Usage, cost::MicroDollars};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use self::masked::{Masked, hidden};
 use crate::{
     id::{TaskId, TaskPath},
     limits::Limit,

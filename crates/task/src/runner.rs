@@ -34,10 +34,11 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     broker::Broker,
     effective::EffectiveAgent,
-    event::Sink,
+    event::{self, Masked, Sink},
     id::{Taken, TaskId, TaskPath},
     limits::{Budget, Limits},
     outcome::Outcome,
+    peers::Peers,
     preflight::{Caller, Settings, Situation, preflight},
     refusal::{Refusal, Refused},
     request::Batch,
@@ -72,6 +73,11 @@ pub trait Surroundings: Send + Sync {
 
     /// The tools of an agent that works here. Servers may have to be started for it.
     fn equip<'a>(&'a self, wearer: Wearer<'a>) -> BoxFuture<'a, Result<Equipment, Unavailable>>;
+
+    /// What a task that was just equipped is told besides, at its beginning: what it remembers, which skills it has.
+    fn brief(&self, _task: TaskId) -> Option<String> {
+        None
+    }
 
     /// How tasks get worktrees of their own.
     ///
@@ -166,6 +172,8 @@ struct Shared {
     around: Around,
     slots: Arc<Semaphore>,
     taken: Mutex<Taken<'static>>,
+    /// Where they write to each other, if they may.
+    peers: Option<Peers>,
     /// Those that have not ended, however deep they stand.
     alive: Mutex<HashMap<TaskId, CancellationToken>>,
 }
@@ -204,11 +212,13 @@ impl Running {
 impl Runner {
     /// One that starts now.
     #[must_use]
-    pub fn new(surroundings: Arc<dyn Surroundings>, common: Common) -> Self {
+    pub fn new(surroundings: Arc<dyn Surroundings>, mut common: Common) -> Self {
         let slots = Arc::new(Semaphore::new(common.concurrency.max(1)));
         let around = Around::default();
+        common.sink = Arc::new(Masked::new(common.sink, Arc::clone(&around.mask)));
         let (taken, alive) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Shared { surroundings, common, around, slots, taken, alive }))
+        let peers = common.settings.peers.map(Peers::new);
+        Self(Arc::new(Shared { surroundings, common, around, slots, taken, peers, alive }))
     }
 
     /// What nobody may see: for whoever shows something of these tasks.
@@ -321,11 +331,22 @@ impl Runner {
                 budget: Arc::new(budget),
                 cancel: cancel.clone(),
                 site: parent.map(|it| it.site.clone()),
+                peer: self
+                    .0
+                    .peers
+                    .as_ref()
+                    .map(|it| Arc::new(it.join(id, path.clone(), parent.map(|it| it.id)))),
             };
             let (alive, recorder) = (self.lives(id, &cancel), task.recorder());
             let life = async move {
-                let _alive = alive;
-                task.live(recorder).await
+                let (_alive, mask) = (alive, Arc::clone(&task.runner.0.around.mask));
+                let outcome = task.live(recorder).await;
+                if mask.is_empty() {
+                    outcome
+                } else {
+                    event::hidden(&outcome, &mask)
+                        .unwrap_or_else(|| Outcome::broke_down(outcome.id, outcome.path, false))
+                }
             };
             Running { id, path, cancel, outcome: tokio::spawn(life) }
         });

@@ -30,6 +30,7 @@ mod writer;
 
 use camino::Utf8PathBuf;
 
+pub(crate) use self::wire::hide_in;
 pub use self::{
     chain::{Break, ChainKey, Verdict},
     meta::{Meta, Stamp, State},

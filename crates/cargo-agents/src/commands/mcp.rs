@@ -1,6 +1,6 @@
 //! `cargo agents mcp`
 
-mod offer;
+pub(crate) mod offer;
 
 use std::{
     io::{self, IsTerminal as _},

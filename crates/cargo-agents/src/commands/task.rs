@@ -16,6 +16,7 @@ mod logs;
 pub(crate) mod place;
 mod resume;
 mod run;
+pub(crate) mod secrets;
 pub(crate) mod show;
 mod terminal;
 mod told;
@@ -32,12 +33,12 @@ use agents_task::{
 };
 use agents_tool::{Grant, GrantKind};
 
-pub(super) use self::place::Place;
 use self::{
     assignment::Input,
     terminal::Terminal,
     work::{Job, run_all},
 };
+pub(super) use self::{place::Place, work::HOOKS};
 use crate::{
     args::{BatchArgs, ResumeArgs, RunArgs, TaskCommand},
     failure::Failure,

@@ -90,9 +90,10 @@ impl Explain for AgeError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NoPassphrase { source, .. } => source.hint(),
-            Self::NoIdentity { .. } => {
-                Some("`age-keygen -o FILE` writes one; files with passphrases of their own are not read".to_owned())
-            }
+            Self::NoIdentity { .. } => Some(
+                "`age-keygen -o FILE` writes one; files with passphrases of their own are not read"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }
@@ -260,7 +261,13 @@ mod tests {
             Utf8Path::from_path(self.dir.path()).unwrap().join(name)
         }
 
-        fn lock(&self, name: &str, plain: &[u8], to: &dyn age::Recipient, form: fn() -> armor::Format) {
+        fn lock(
+            &self,
+            name: &str,
+            plain: &[u8],
+            to: &dyn age::Recipient,
+            form: fn() -> armor::Format,
+        ) {
             let encryptor = Encryptor::with_recipients(std::iter::once(to)).unwrap();
             let out = armor::ArmoredWriter::wrap_output(Vec::new(), form()).unwrap();
             let mut writer = encryptor.wrap_output(out).unwrap();
@@ -290,7 +297,10 @@ mod tests {
             let many = b"# two of them\nA = plain\nexport B=\"quoted = yes\"\nA=later\nC=\n";
             chest.lock("many", many, &to, form);
             let of = |entry| chest.read("many", Some(entry));
-            assert_eq!((of("A").unwrap(), of("B").unwrap()), ("plain".into(), "quoted = yes".into()));
+            assert_eq!(
+                (of("A").unwrap(), of("B").unwrap()),
+                ("plain".into(), "quoted = yes".into())
+            );
             assert_eq!((of("C"), of("D")), (None, None));
         }
     }
@@ -328,7 +338,10 @@ mod tests {
             error.to_string().replace(chest.dir.path().to_str().unwrap(), "")
         };
         assert_eq!(told(with_key("gone")), "`/gone` cannot be read");
-        assert_eq!(told(with_key("plain")), "`/plain` is not a file that age wrote, or it is damaged");
+        assert_eq!(
+            told(with_key("plain")),
+            "`/plain` is not a file that age wrote, or it is damaged"
+        );
         assert_eq!(told(with_key("cut")), "`/cut` is not a file that age wrote, or it is damaged");
         assert_eq!(told(with_key("bytes")), "what `/bytes` holds is not text");
         assert_eq!(told(with_key("theirs")), "`/theirs` is not opened by the identities in `/key`");

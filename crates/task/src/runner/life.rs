@@ -18,6 +18,7 @@ use crate::{
     isolate::Claim,
     limits::Budget,
     outcome::{Ending, Failure, Outcome, Report},
+    peers::{self, Peer},
     recorder::{Recorder, Unrecorded},
     secret::{Asks, Bearer, Pocket, RequestSecret},
     transcript::Opening,
@@ -27,6 +28,8 @@ use crate::{
 
 /// What an agent thinks and works with, and the secrets that it may be given for how long.
 type Equipped = (Opened, Equipment, (Vec<String>, Option<Duration>));
+/// What a task stands on, the slot that it has, and what it is told besides.
+type Grounded = (Ground, Arc<Holder>, Option<String>);
 
 /// A task that is about to live.
 pub(super) struct Task {
@@ -38,6 +41,8 @@ pub(super) struct Task {
     pub(super) cancel: CancellationToken,
     /// Where whoever started it works; `None` if that is nobody.
     pub(super) site: Option<Site>,
+    /// Its place among those that it may write to.
+    pub(super) peer: Option<Arc<Peer>>,
 }
 
 impl Task {
@@ -51,7 +56,11 @@ impl Task {
         let Ok(slot) = slot else { return self.never(&mut *recorder, Ending::Cancelled) };
         match self.ground(slot).await {
             // The slot is given back when the task has ended.
-            Ok((ground, _slot)) => run(self.agent, Ground { recorder, ..ground }).await,
+            Ok((ground, _slot, brief)) => {
+                let mut agent = self.agent;
+                brief.iter().for_each(|it| agent.brief(it));
+                run(agent, Ground { recorder, ..ground }).await
+            }
             Err(_) if self.cancel.is_cancelled() => self.never(&mut *recorder, Ending::Cancelled),
             Err(Unavailable { message, hint }) => {
                 let why = Failure::NotStarted { message, hint };
@@ -76,10 +85,7 @@ impl Task {
     }
 
     /// What it stands on.
-    async fn ground(
-        &self,
-        slot: OwnedSemaphorePermit,
-    ) -> Result<(Ground, Arc<Holder>), Unavailable> {
+    async fn ground(&self, slot: OwnedSemaphorePermit) -> Result<Grounded, Unavailable> {
         let shared = &self.runner.0;
         let (site, workplace) = self.place().await?;
         let equipped = self.equipped(&site).await;
@@ -99,6 +105,9 @@ impl Task {
         if let Some(pocket) = &pocket {
             let tool = RequestSecret::new(Arc::clone(pocket));
             equipment.catalogue.add(tool).map_err(two)?;
+        }
+        if let Some(peer) = &self.peer {
+            peers::add_tools(&mut equipment.catalogue, peer).map_err(two)?;
         }
         let seat = shared.common.broker.seat(self.agent.path.clone());
         let holder = Arc::new(Holder::new(slot, Arc::clone(&shared.slots)));
@@ -152,7 +161,7 @@ impl Task {
             recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
         };
-        Ok((ground, holder))
+        Ok((ground, holder, shared.surroundings.brief(self.id)))
     }
 
     /// What it thinks and works with.
