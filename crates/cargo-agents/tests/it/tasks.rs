@@ -23,6 +23,7 @@ mod background;
 mod by_host;
 mod isolated;
 mod kept;
+mod knowledge;
 mod secrets;
 
 /// A workspace whose only model plays this script, with an agent `helper` that may use everything.

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `CARGO_AGENTS_AGENT` | the name of the agent |
 //! | `CARGO_AGENTS_TASK_ID` | the id of its task |
-//! | `CARGO_AGENTS_TOOL` | the tool, as we call it |
+//! | `CARGO_AGENTS_TOOL` | the tool, as definitions call it |
 //! | `CLAUDE_PROJECT_DIR` | where the agent works |
 //!
 //! Whose definitions may bring hooks at all is said elsewhere: whoever makes one of these has checked it.

@@ -84,7 +84,7 @@ fn tools_are_matched_by_both_of_their_names() {
         (Dialect::Zeph, "rea|nothing", "read", true),
         (Dialect::Zeph, "|", "read", false),
         (Dialect::Zeph, "shell", "read", false),
-        (Dialect::Zeph, "grep", "search", false),
+        (Dialect::Zeph, "grep", "search", true),
         (Dialect::Zeph, "Grep", "search", true),
     ] {
         let bench = Bench::new();
@@ -115,7 +115,10 @@ fn a_hook_before_a_call_can_refuse_it() {
     let bench = Bench::new();
     let said =
         bench.before(&pre("Read", json!({"command": "echo 'not today' >&2; exit 2"})), "read");
-    assert_eq!((said.decision, said.reason.as_deref()), (Decision::Deny, Some("not today")));
+    assert_eq!(
+        (said.decision, said.reason.as_deref()),
+        (Decision::Deny, Some("[guard] not today"))
+    );
 }
 
 #[test]
