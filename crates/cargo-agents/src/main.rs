@@ -27,8 +27,6 @@ mod settings;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::Parser as _;
-
 use agents_sync::Edited;
 
 use crate::{
@@ -62,6 +60,10 @@ fn main() -> ExitCode {
     if commands::keeper::called(&argv) {
         return agents_system::process::keeper::keep();
     }
+    #[cfg(all(unix, feature = "script"))]
+    if commands::mcp::interpreter::called(&argv) {
+        return agents_tool::script::interpret();
+    }
     #[cfg(unix)]
     if let Some(code) = commands::task::background::called(&argv) {
         return code;
@@ -71,7 +73,7 @@ fn main() -> ExitCode {
 
 /// One run of the program with these arguments, the first of which is its name.
 fn start(argv: &[OsString]) -> ExitCode {
-    let parsed = Args::try_parse_from(argv);
+    let parsed = args::parse(argv);
     let flags = match &parsed {
         Ok(args) => args.flags.clone(),
         // `--json` and `--color` count even when the rest cannot be understood.

@@ -40,6 +40,13 @@ pub trait Offer: Send + Sync {
     /// The tools of these servers, which are started if they are not running.
     fn tools_of(&self, servers: Vec<String>) -> BoxFuture<'_, ServerTools>;
 
+    /// What runs scripts.
+    ///
+    /// # Errors
+    /// Nothing can run them here.
+    #[cfg(feature = "script")]
+    fn interpreter(&self) -> Result<agents_tool::script::Interpreter, Unavailable>;
+
     /// Ends everything that was started for any request.
     fn end(&self) -> BoxFuture<'_, ()>;
 }

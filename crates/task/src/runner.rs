@@ -7,6 +7,7 @@
 //!
 //! Where agents, models and tools come from is the business of whoever embeds this: [`Surroundings`].
 
+mod alike;
 mod life;
 mod spawner;
 
@@ -31,15 +32,17 @@ use futures_util::future::BoxFuture;
 use tokio::{sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
+pub use self::alike::Alike;
 use crate::{
     broker::Broker,
     effective::EffectiveAgent,
-    event::{self, Masked, Sink},
+    event::{Masked, Sink},
     id::{Taken, TaskId, TaskPath},
     limits::{Budget, Limits},
     outcome::Outcome,
     peers::Peers,
     preflight::{Caller, Settings, Situation, preflight},
+    recorder::Recorder,
     refusal::{Refusal, Refused},
     request::Batch,
     secret::Desk,
@@ -170,6 +173,7 @@ struct Shared {
     surroundings: Arc<dyn Surroundings>,
     common: Common,
     around: Around,
+    alike: Alike,
     slots: Arc<Semaphore>,
     taken: Mutex<Taken<'static>>,
     /// Where they write to each other, if they may.
@@ -189,6 +193,9 @@ pub struct Running {
     pub cancel: CancellationToken,
     outcome: JoinHandle<Outcome>,
 }
+
+/// The agents that there were when a batch was started: what was decided rests on them, whatever is written since.
+type Known = Arc<[Arc<AgentDefinition>]>;
 
 /// The task that starts others.
 #[derive(Clone, Copy)]
@@ -212,13 +219,19 @@ impl Running {
 impl Runner {
     /// One that starts now.
     #[must_use]
-    pub fn new(surroundings: Arc<dyn Surroundings>, mut common: Common) -> Self {
+    pub fn new(surroundings: Arc<dyn Surroundings>, common: Common) -> Self {
+        Self::beside(surroundings, common, Alike::default())
+    }
+
+    /// The same beside others, whose agents have much in common with those of this one.
+    #[must_use]
+    pub fn beside(surroundings: Arc<dyn Surroundings>, mut common: Common, alike: Alike) -> Self {
         let slots = Arc::new(Semaphore::new(common.concurrency.max(1)));
         let around = Around::default();
         common.sink = Arc::new(Masked::new(common.sink, Arc::clone(&around.mask)));
         let (taken, alive) = (Mutex::default(), Mutex::default());
         let peers = common.settings.peers.map(Peers::new);
-        Self(Arc::new(Shared { surroundings, common, around, slots, taken, peers, alive }))
+        Self(Arc::new(Shared { surroundings, common, around, alike, slots, taken, peers, alive }))
     }
 
     /// What nobody may see: for whoever shows something of these tasks.
@@ -246,7 +259,8 @@ impl Runner {
     /// Everything that stands in its way.
     pub fn check(&self, batch: &Batch, caller: &Caller) -> Result<Vec<EffectiveAgent>, Refused> {
         let taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        self.preflight(batch, caller, Limits::default(), &taken)
+        let known = self.0.surroundings.agents();
+        self.preflight(batch, caller, Limits::default(), &known, &taken)
     }
 
     /// Starts what the user, or whoever has no budget of its own, wants to be done. Each task has a budget of its own.
@@ -275,11 +289,11 @@ impl Runner {
         batch: &Batch,
         caller: &Caller,
         left: Limits,
+        known: &[Arc<AgentDefinition>],
         taken: &Taken<'_>,
     ) -> Result<Vec<EffectiveAgent>, Refused> {
         let Shared { surroundings, common, around, .. } = &*self.0;
-        let agents = surroundings.agents();
-        let agents: Vec<&AgentDefinition> = agents.iter().map(AsRef::as_ref).collect();
+        let agents: Vec<&AgentDefinition> = known.iter().map(AsRef::as_ref).collect();
         let models = surroundings.models();
         // It is not looked at for nothing.
         let own = |it: Option<agents_agent::definition::Isolation>| {
@@ -311,7 +325,9 @@ impl Runner {
         // Held to the end, so that no two batches get the same names.
         let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let left = parent.map(|it| it.budget.left()).unwrap_or_default();
-        let agents = self.preflight(batch, caller, left, &taken)?;
+        let known: Known = self.0.surroundings.agents().into();
+        let mut agents = self.preflight(batch, caller, left, &known, &taken)?;
+        self.0.alike.agents(&mut agents);
         let wanted: Vec<Limits> = agents.iter().map(|it| it.limits).collect();
         let budgets = match parent {
             None => wanted.iter().map(Budget::new).collect(),
@@ -320,35 +336,35 @@ impl Runner {
                 of: batch.tasks.len(),
             })?,
         };
-        let started = agents.into_iter().zip(budgets).map(|(agent, budget)| {
-            taken.add(agent.path.clone());
-            let (id, path, cancel) = (TaskId::new(), agent.path.clone(), cancel.child_token());
-            let task = life::Task {
+        let new = agents.into_iter().zip(budgets).map(|(agent, budget)| {
+            let (id, cancel) = (TaskId::new(), cancel.child_token());
+            let join = |it: &Peers| it.join(id, agent.path.clone(), parent.map(|it| it.id));
+            let peer = self.0.peers.as_ref().map(join).map(Arc::new);
+            let task = Box::new(life::Task {
                 runner: self.clone(),
                 id,
                 parent: parent.map(|it| it.id),
+                known: Arc::clone(&known),
                 agent,
                 budget: Arc::new(budget),
-                cancel: cancel.clone(),
+                alive: self.lives(id, &cancel),
+                cancel,
                 site: parent.map(|it| it.site.clone()),
-                peer: self
-                    .0
-                    .peers
-                    .as_ref()
-                    .map(|it| Arc::new(it.join(id, path.clone(), parent.map(|it| it.id)))),
-            };
-            let (alive, recorder) = (self.lives(id, &cancel), task.recorder());
-            let life = async move {
-                let (_alive, mask) = (alive, Arc::clone(&task.runner.0.around.mask));
-                let outcome = task.live(recorder).await;
-                if mask.is_empty() {
-                    outcome
-                } else {
-                    event::hidden(&outcome, &mask)
-                        .unwrap_or_else(|| Outcome::broke_down(outcome.id, outcome.path, false))
-                }
-            };
-            Running { id, path, cancel, outcome: tokio::spawn(life) }
+                peer,
+            });
+            let recorder = task.recorder();
+            (task, recorder)
+        });
+        let new: Vec<(Box<life::Task>, Box<dyn Recorder>)> = new.collect();
+        // Whoever is told an id finds the task by it.
+        if let Some(why) = new.iter().find_map(|(_, recorder)| recorder.trouble()) {
+            let refusal = Refusal::Transcript { why: why.to_owned() };
+            return Err(Refused { items: vec![(None, refusal)], of: batch.tasks.len() });
+        }
+        let started = new.into_iter().map(|(task, recorder)| {
+            let (id, path, cancel) = (task.id, task.agent.path.clone(), task.cancel.clone());
+            taken.add(path.clone());
+            Running { id, path, cancel, outcome: tokio::spawn(task.live(recorder)) }
         });
         Ok(started.collect())
     }

@@ -30,8 +30,8 @@ use agents_model::{
     message::ToolStatus,
 };
 use agents_tool::{
-    CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented, artifacts::Artifacts,
-    bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
+    CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented, Standing,
+    artifacts::Artifacts, bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -47,6 +47,7 @@ use crate::{
     limits::Budget,
     outcome::{Ending, Failure, Outcome, Report},
     recorder::Recorder,
+    runner::Alike,
     schema::Schema,
     secret::Pocket,
     submission::{self, YIELD, valid_json},
@@ -119,6 +120,8 @@ pub struct Ground {
     pub sink: Arc<dyn Sink>,
     /// The worktree that it works in, if it has one of its own.
     pub workplace: Option<Workplace>,
+    /// What it has in common with others of its definition.
+    pub alike: Alike,
     /// Who writes down what is said.
     pub recorder: Box<dyn Recorder>,
     /// Whether somebody wants it to end.
@@ -153,15 +156,24 @@ pub fn tools_of(
     around: &Around,
 ) -> Arc<Tools> {
     let asked = Arc::clone(&approver);
-    let guarded = Guarded::new(catalogue, agent.standing.clone(), approver, around.start);
+    let guarded = Guarded::new(catalogue, Standing::clone(&agent.standing), approver, around.start);
     let hooked = Hooked::new(guarded, hooks, asked, Arc::clone(&around.mask));
     Arc::new(Presented::new(hooked, Arc::clone(&around.mask), around.bounds))
 }
 
 /// Runs an agent until it ends.
-pub async fn run(agent: EffectiveAgent, mut ground: Ground) -> Outcome {
+pub async fn run(agent: EffectiveAgent, ground: Ground) -> Outcome {
     let mut emitter = Emitter::new(ground.id, agent.path.clone(), Arc::clone(&ground.sink));
     emitter.start(agent.name.as_str(), &agent.model.model.to_string(), agent.chosen.clone());
+    run_begun(agent, ground, emitter).await
+}
+
+/// The same for a task that has been told to begin.
+pub(crate) async fn run_begun(
+    agent: EffectiveAgent,
+    mut ground: Ground,
+    emitter: Emitter,
+) -> Outcome {
     let kept =
         Arc::new(Kept { inner: Arc::clone(&ground.context.artifacts), ids: Mutex::default() });
     ground.context.artifacts = Arc::clone(&kept) as Arc<dyn Artifacts>;
@@ -229,7 +241,7 @@ impl Task {
                 Some(before) => History::resumed(&before.messages, &agent.prompt),
                 None => History::new(&agent.prompt),
             },
-            specs: Arc::new(Sealed::new(specs)),
+            specs: ground.alike.tools(&agent.name, specs),
             choice: ToolChoice::Auto,
             before: (Before::default(), Before::default()),
             record: Record::default(),
@@ -254,7 +266,7 @@ impl Task {
     /// How the files are that must or must not change.
     async fn remember(&mut self) -> Result<(), String> {
         let root = self.ground.context.area.cwd().to_owned();
-        let both = (self.agent.done_when.clone(), self.agent.users_word.clone());
+        let both = (Arc::clone(&self.agent.done_when), Arc::clone(&self.agent.users_word));
         if both.0.is_empty() && both.1.is_empty() {
             return Ok(());
         }
@@ -271,6 +283,9 @@ impl Task {
                 return Ending::Cancelled;
             }
             self.notify();
+            if let Some(ending) = self.unkept() {
+                return ending;
+            }
             let allowance = match self.ground.budget.admit() {
                 Ok(allowance) => allowance,
                 Err(limit) => return Ending::OutOfLimits { limit },
@@ -367,7 +382,11 @@ impl Task {
             return Some(Ending::Failed { why: Failure::ModelRefused });
         }
         if !calls.is_empty() {
-            return self.work(calls).await;
+            // A call that nobody could know of later is not made.
+            return match self.unkept() {
+                Some(ending) => Some(ending),
+                None => self.work(calls).await,
+            };
         }
         if let Some(answer) = self.asked_for_secret(&text).await {
             self.say(answer);
@@ -467,6 +486,12 @@ impl Task {
         self.ground.recorder.message(&Message::results(results.iter().cloned()));
         self.history.results(results, Vec::new());
         ending
+    }
+
+    /// How it ends if what was said so far is not written down and has to be.
+    fn unkept(&self) -> Option<Ending> {
+        let message = self.ground.recorder.trouble()?.to_owned();
+        Some(Ending::Failed { why: Failure::NotKept { message } })
     }
 
     fn had_tools(&self) -> bool {

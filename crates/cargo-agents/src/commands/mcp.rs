@@ -1,9 +1,14 @@
 //! `cargo agents mcp`
 
+#[cfg(feature = "script")]
+pub(crate) mod interpreter;
 pub(crate) mod offer;
+#[cfg(feature = "http")]
+mod over_http;
 
 use std::{
     io::{self, IsTerminal as _},
+    pin::Pin,
     process::ExitCode,
     sync::Arc,
     time::Duration,
@@ -25,7 +30,7 @@ use crate::{args::McpArgs, failure::Failure, output::Output, settings::Settings}
 /// How often Ctrl-C is looked for.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Serves the client on standard input and output until it goes away.
+/// Serves one client on standard input and output until it goes away, or all that have the token over HTTP.
 pub(crate) fn run(
     settings: &Settings,
     output: &Output,
@@ -35,7 +40,11 @@ pub(crate) fn run(
     let isolated = (Carry::Committed, Settle::Apply);
     let (place, no_models) = Place::even_without_models(settings, &args.named.agents, isolated)?;
     output.findings(said.findings.iter().chain(place.findings()));
-    if io::stdin().is_terminal() {
+    #[cfg(feature = "http")]
+    let http = args.http;
+    #[cfg(not(feature = "http"))]
+    let http: Option<u16> = None;
+    if http.is_none() && io::stdin().is_terminal() {
         output.talk("waiting for an MCP client on standard input; `cargo agents mcp --help` says how to register it");
     }
     let (highest, usual) = match args.mode {
@@ -59,30 +68,54 @@ pub(crate) fn run(
     })?;
     process::listen_for_interrupts();
     let offer = Arc::new(Program::new(settings, place));
-    let served = runtime.block_on(async {
-        let cancel = CancellationToken::new();
-        let streams = (tokio::io::stdin(), tokio::io::stdout());
-        let serving = mcp::serve(offer, terms, streams, cancel.clone());
-        tokio::pin!(serving);
-        loop {
-            tokio::select! {
-                served = &mut serving => return served,
-                () = tokio::time::sleep(TICK) => {
-                    if process::interrupted() {
-                        cancel.cancel();
-                    }
+    let cancel = CancellationToken::new();
+    #[cfg(feature = "http")]
+    let serving: Serving<'_> = match http {
+        Some(port) => {
+            Box::pin(over_http::serve(settings, output, port, offer, terms, cancel.clone()))
+        }
+        None => Box::pin(over_pipes(offer, terms, cancel.clone())),
+    };
+    #[cfg(not(feature = "http"))]
+    let serving: Serving<'_> = Box::pin(over_pipes(offer, terms, cancel.clone()));
+    let served = runtime.block_on(until_interrupted(serving, cancel));
+    // Whoever reads standard input cannot be told to stop.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    served?;
+    Failure::if_interrupted()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+type Serving<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
+
+async fn until_interrupted(
+    mut serving: Serving<'_>,
+    cancel: CancellationToken,
+) -> Result<(), Failure> {
+    loop {
+        tokio::select! {
+            served = &mut serving => return served,
+            () = tokio::time::sleep(TICK) => {
+                if process::interrupted() {
+                    cancel.cancel();
                 }
             }
         }
-    });
-    // Whoever reads standard input cannot be told to stop.
-    runtime.shutdown_timeout(Duration::from_millis(200));
+    }
+}
+
+/// Serves the client on standard input and output until it goes away.
+async fn over_pipes(
+    offer: Arc<Program>,
+    terms: Terms,
+    cancel: CancellationToken,
+) -> Result<(), Failure> {
+    let streams = (tokio::io::stdin(), tokio::io::stdout());
+    let served = mcp::serve(offer, terms, streams, cancel).await;
     served.map_err(|error| {
         Failure::new(ErrorKind::Usage, error.to_string())
             .hint("`cargo agents mcp --help` says how to register it with a coding agent")
-    })?;
-    Failure::if_interrupted()?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// Why no task can be started, if that is so. Everything else is there all the same.

@@ -33,7 +33,8 @@ async fn it_says_what_it_has() {
             "crate_info",
             "commands",
             "list_tools",
-            "call_tool"
+            "call_tool",
+            "execute"
         ]
     );
 }

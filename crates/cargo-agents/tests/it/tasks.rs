@@ -24,7 +24,11 @@ mod by_host;
 mod isolated;
 mod kept;
 mod knowledge;
+mod once;
+#[cfg(unix)]
+mod racing;
 mod secrets;
+mod telemetry;
 
 /// A workspace whose only model plays this script, with an agent `helper` that may use everything.
 pub(crate) struct Stage {

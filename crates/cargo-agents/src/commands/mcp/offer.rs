@@ -129,6 +129,11 @@ impl Offer for Program {
         })
     }
 
+    #[cfg(feature = "script")]
+    fn interpreter(&self) -> Result<agents_tool::script::Interpreter, Unavailable> {
+        Ok(super::interpreter::of(self.place.hands().us()))
+    }
+
     fn end(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.place.end())
     }

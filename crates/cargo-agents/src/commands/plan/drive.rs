@@ -12,7 +12,7 @@ use std::{
 
 use agents_agent::definition::PermissionMode;
 use agents_plan::{
-    engine::{DriveError, Driver, Handle, wall_clock},
+    engine::{DriveError, Driver, Handle, Recall, wall_clock},
     event::{Answer, Event, Index, PlanEnding, What},
     graph::Graph,
     journal::{Journal, Journals, Options, Origin, RunId},
@@ -31,7 +31,7 @@ use agents_task::{
     request::DispatchSource,
     runner::Common,
     subagents::LifeHooks,
-    workplace::Settle,
+    telemetry::{self, Telemetry, TelemetrySettings},
 };
 use agents_tool::artifacts::ArtifactDir;
 use camino::Utf8PathBuf;
@@ -43,6 +43,7 @@ use super::{
         self, Place, asks,
         secrets::{Attended, Secrets},
     },
+    board::Board,
     live::Live,
     orders::Orders,
     told,
@@ -82,8 +83,7 @@ impl Studio {
     ) -> Result<Self, Failure> {
         let said = TaskSettings::load(&settings.dirs)?;
         let carry = if manner.dirty { Carry::Everything } else { Carry::Committed };
-        let settle = if manner.on_branch { Settle::Branch } else { Settle::Apply };
-        let place = Arc::new(Place::here(settings, named, (carry, settle))?);
+        let place = Arc::new(Place::here(settings, named, (carry, manner.settle()))?);
         output.findings(said.findings.iter().chain(place.findings()));
         let (broker, asks) = match output.asker() {
             Some(_) => {
@@ -95,6 +95,9 @@ impl Studio {
         let secrets = Secrets::load(settings, &manner.secrets)?;
         let attended = if asks.is_some() { Attended::Here } else { Attended::No };
         let desk = secrets.desk(&broker, attended, &said, &place);
+        let spans = TelemetrySettings::load(&settings.dirs)?;
+        output.findings(&spans.findings);
+        let spans = Telemetry::start(&spans);
         let (floor, cancel) = (Floor::default(), CancellationToken::new());
         let (send, tasks) = mpsc::unbounded_channel();
         let (heard, interrupt) = (floor.clone(), cancel.clone());
@@ -113,7 +116,7 @@ impl Studio {
         let common = Common {
             settings: said.for_preflight(place.preferences()),
             broker,
-            sink: Arc::clone(&hooks) as Arc<dyn Sink>,
+            sink: telemetry::besides(spans.as_ref(), Arc::clone(&hooks) as Arc<dyn Sink>),
             artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
             transcripts: Some(task::transcripts(settings)),
             secrets: Some(desk),
@@ -124,6 +127,9 @@ impl Studio {
         };
         let runner = Runner::new(Arc::clone(&place) as Arc<dyn Surroundings>, common);
         secrets.hide(&runner);
+        if let Some(spans) = &spans {
+            spans.hide(&runner.around().mask);
+        }
         let leave = Leave {
             mode: manner.mode.map(PermissionMode::from),
             grants: task::grants(&manner.allow),
@@ -154,6 +160,7 @@ pub(super) struct Run<'a> {
     pub(super) journals: &'a Journals,
     pub(super) manner: &'a PlanManner,
     pub(super) origin: Origin,
+    pub(super) recall: Recall,
 }
 
 /// A run that is open.
@@ -226,7 +233,7 @@ pub(super) fn drive(
     process::listen_for_interrupts();
     let graph = opened.1.graph();
     let tasks = agents_of(graph).count();
-    let mut live = Live::new(output, tasks);
+    let mut live = Live::new(output, graph.name());
     live.json(&PlanLine::Begin { run: id.to_string(), plan: graph.name().to_owned(), tasks })?;
     live.line(&format!("{id}   {tasks} tasks"));
     let driven = runtime.block_on(driven(run, &mut studio, opened, &orders, &mut live));
@@ -261,14 +268,25 @@ async fn driven(
         caller: studio.caller.clone(),
         leave: studio.leave.clone(),
         floor: studio.floor.clone(),
+        root: studio.place.root().to_owned(),
+        settle: run.manner.settle(),
     };
     // What was asked, and whether something of it was left open.
     let (mut asked, mut is_open) = (BTreeSet::new(), false);
     for told in asking(&opened.1) {
         drop(send.send(told));
     }
-    let watcher = watcher(send);
-    let driver = Driver::new(opened, Arc::new(crew)).watched(watcher);
+    let board = live.board();
+    if let Some(board) = &board {
+        board.look(&opened.1);
+    }
+    let watcher = watcher(send, board);
+    let mut driver = Driver::new(opened, Arc::new(crew)).watched(watcher);
+    match run.journals.memo() {
+        Ok(memo) => driver = driver.recalling(memo, run.recall),
+        // It costs money, and nothing else.
+        Err(error) => run.output.findings([&Failure::from(error).into_finding("earlier results")]),
+    }
     let handle = driver.handle();
     let mut driving = tokio::spawn(driver.run());
     let mut left = None;
@@ -368,9 +386,15 @@ async fn next(asks: &mut Option<Asks>) -> Option<agents_task::broker::Ask> {
     }
 }
 
-fn watcher(send: mpsc::UnboundedSender<Told>) -> agents_plan::engine::Watcher {
+fn watcher(
+    send: mpsc::UnboundedSender<Told>,
+    board: Option<Board>,
+) -> agents_plan::engine::Watcher {
     let asks = AtomicBool::new(true);
     Arc::new(move |event: &Event, scheduler: &Scheduler| {
+        if let Some(board) = &board {
+            board.look(scheduler);
+        }
         drop(send.send(Told::Event(Box::new(EventView::new(event, scheduler.graph())))));
         let failed = match &event.what {
             What::Ended { outcome, .. } => outcome.ending != agents_plan::event::Ending::Completed,

@@ -12,6 +12,7 @@ use agents_task::{
     isolate::Carry,
     runner::Common,
     subagents::LifeHooks,
+    telemetry::{self, Telemetry, TelemetrySettings},
     workplace::Settle,
 };
 use agents_tool::{Grant, artifacts::ArtifactDir};
@@ -108,6 +109,8 @@ pub(super) fn run_all(
     front: &mut dyn Front,
 ) -> Result<Vec<Outcome>, Failure> {
     let said = TaskSettings::load(&settings.dirs)?;
+    let transcripts = transcripts(settings);
+    transcripts.ready()?;
     let place = Arc::new(Place::here(settings, &job.named, (job.carry, job.settle))?);
     front.findings(&job.findings);
     front.findings(&said.findings);
@@ -120,6 +123,9 @@ pub(super) fn run_all(
         (broker, Some(asks))
     };
     let desk = secrets.desk(&broker, front.attended(), &said, &place);
+    let spans = TelemetrySettings::load(&settings.dirs)?;
+    front.findings(&spans.findings);
+    let spans = Telemetry::start(&spans);
     let (send, mut events) = mpsc::unbounded_channel::<Event>();
     let cancel = CancellationToken::new();
     let interrupt = cancel.clone();
@@ -136,9 +142,9 @@ pub(super) fn run_all(
     let common = Common {
         settings: said.for_preflight(place.preferences()),
         broker,
-        sink: Arc::clone(&hooks) as Arc<dyn Sink>,
+        sink: telemetry::besides(spans.as_ref(), Arc::clone(&hooks) as Arc<dyn Sink>),
         artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
-        transcripts: Some(transcripts(settings)),
+        transcripts: Some(transcripts),
         secrets: Some(desk),
         patience: Patience::default(),
         concurrency: job.concurrency.unwrap_or(said.concurrency),
@@ -146,6 +152,9 @@ pub(super) fn run_all(
     };
     let runner = Runner::new(Arc::clone(&place) as Arc<dyn agents_task::Surroundings>, common);
     secrets.hide(&runner);
+    if let Some(spans) = &spans {
+        spans.hide(&runner.around().mask);
+    }
     let mut user = runner.user(job.modes.0, job.modes.1);
     job.allowed.into_iter().for_each(|grant| user.standing.grants.add(grant));
     let runtime = runtime()?;
@@ -191,6 +200,9 @@ pub(super) fn run_all(
     });
     // A tool that does not end is not waited for.
     runtime.shutdown_timeout(Duration::from_millis(200));
+    if let Some(lost) = spans.and_then(|it| it.finish(telemetry::PATIENCE)) {
+        front.findings(&[Finding::warning(lost)]);
+    }
     outcomes
 }
 

@@ -132,3 +132,39 @@ async fn servers_end_with_the_client() {
     assert_eq!(client.leave().await, Some(0));
     assert!(!is_running("sleep\x0047.2164\0"), "a process was left behind");
 }
+
+#[tokio::test]
+async fn a_script_makes_many_calls_and_only_its_result_comes_back() {
+    let stage = stage();
+    let client = Client::start(&stage, &[], Manner::Plain).await;
+    client.ok("execute", json!({"script": "return 1"})).await;
+    assert_eq!(starts(&stage), 0);
+    let script = "const all = await Promise.all([1, 2, 3].map((it) => tools.notes.find({ words: [String(it)] })));
+        return { calls: all.length, same: new Set(all).size, first: all[0] }";
+    let said = client.ok("execute", json!({ "script": script })).await;
+    let output = said["output"].as_str().unwrap();
+    assert!(
+        output.contains("\"calls\": 3") && output.contains("\"first\": \"two notes\""),
+        "{output}"
+    );
+    assert_eq!(starts(&stage), 1);
+    for (script, part) in [
+        (
+            "await tools.notes.nothing()",
+            "the server `notes` has no tool `nothing`; there are `find`",
+        ),
+        ("await tools.broken.x()", "the MCP server `broken`"),
+        ("await tools.notes.die()", "the MCP server `notes` ended during the call; it said: bye"),
+        ("await fetch('https://example.org')", "fetch is not defined"),
+    ] {
+        let error = client.fails("execute", json!({ "script": script })).await;
+        assert!(error.contains("the script failed: ") && error.contains(part), "{error}");
+    }
+    let error = client.fails("execute", json!({"script": "while (true);", "timeout": 1})).await;
+    assert!(error.contains("it took more than 1 s"), "{error}");
+    // A server that died is there again.
+    let script = "return await tools.notes.find({ words: [] })";
+    let said = client.ok("execute", json!({ "script": script })).await;
+    assert!(said["output"].as_str().unwrap().contains("two notes"), "{said}");
+    assert_eq!(client.leave().await, Some(0));
+}
