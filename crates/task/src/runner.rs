@@ -333,7 +333,7 @@ impl Runner {
                 id,
                 parent: parent.map(|it| it.id),
                 known: Arc::clone(&known),
-                agent,
+                agent: Arc::new(agent),
                 budget: Arc::new(budget),
                 cancel: cancel.clone(),
                 site: parent.map(|it| it.site.clone()),

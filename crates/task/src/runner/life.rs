@@ -29,13 +29,16 @@ use crate::{
 /// What an agent thinks and works with, and the secrets that it may be given for how long.
 type Equipped = (Opened, Equipment, (Vec<String>, Option<Duration>));
 
+/// What a task stands on, and its slot.
+type Stood = Box<(Ground, Arc<Holder>)>;
+
 /// A task that is about to live.
 pub(super) struct Task {
     pub(super) runner: Runner,
     pub(super) id: TaskId,
     pub(super) parent: Option<TaskId>,
     pub(super) known: Known,
-    pub(super) agent: EffectiveAgent,
+    pub(super) agent: Arc<EffectiveAgent>,
     pub(super) budget: Arc<Budget>,
     pub(super) cancel: CancellationToken,
     /// Where whoever started it works; `None` if that is nobody.
@@ -77,10 +80,7 @@ impl Task {
         })
     }
 
-    fn stand(
-        &self,
-        slot: OwnedSemaphorePermit,
-    ) -> BoxFuture<'_, Result<Box<(Ground, Arc<Holder>)>, Box<Failure>>> {
+    fn stand(&self, slot: OwnedSemaphorePermit) -> BoxFuture<'_, Result<Stood, Box<Failure>>> {
         Box::pin(async move {
             self.ground(slot).await.map(Box::new).map_err(|Unavailable { message, hint }| {
                 Box::new(Failure::NotStarted { message, hint })
@@ -90,7 +90,7 @@ impl Task {
 
     fn run(
         self: Box<Self>,
-        stood: Box<(Ground, Arc<Holder>)>,
+        stood: Stood,
         recorder: Box<dyn Recorder>,
     ) -> BoxFuture<'static, Box<Outcome>> {
         let (ground, slot) = *stood;
@@ -149,7 +149,7 @@ impl Task {
             Arc::new(Spawner {
                 runner: self.runner.clone(),
                 id: self.id,
-                agent: self.agent.clone(),
+                agent: Arc::clone(&self.agent),
                 budget: Arc::clone(&self.budget),
                 holder: Arc::clone(&holder),
                 site: site.clone(),
