@@ -12,6 +12,7 @@ use crate::{
     limits::Limits,
     schema::Schema,
     submission::YIELD,
+    transcript::Claim,
 };
 
 /// The tool that starts agents.
@@ -71,6 +72,8 @@ pub struct Continuation {
     pub from: TaskId,
     /// What was said, the oldest first: it begins with an assignment, and each call of a tool has its result.
     pub messages: Vec<Message>,
+    /// That nobody else goes on from there meanwhile; `None` where nothing is kept.
+    pub claim: Option<Claim>,
 }
 
 /// Whose schema counts.

@@ -35,6 +35,11 @@ impl TaskId {
         tail
     }
 
+    /// As bytes.
+    pub(crate) fn bytes(&self) -> [u8; 16] {
+        *self.0.as_bytes()
+    }
+
     /// The part that is chance.
     pub(crate) fn tail(&self) -> String {
         let mut text = self.to_string();
@@ -120,6 +125,13 @@ impl TaskPath {
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.last().map_or("", String::as_str)
+    }
+
+    /// That of whoever started it; `None` for the root.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let (_, above) = self.0.split_last()?;
+        Some(Self(Arc::new(above.to_vec())))
     }
 
     /// How deep it is: 0 for the root.

@@ -41,6 +41,7 @@ use crate::{
     limits::{Budget, Limits},
     outcome::Outcome,
     preflight::{Caller, Settings, Situation, preflight},
+    recorder::Recorder,
     refusal::{Refusal, Refused},
     request::Batch,
     secret::Desk,
@@ -325,9 +326,8 @@ impl Runner {
                 of: batch.tasks.len(),
             })?,
         };
-        let started = agents.into_iter().zip(budgets).map(|(agent, budget)| {
-            taken.add(agent.path.clone());
-            let (id, path, cancel) = (TaskId::new(), agent.path.clone(), cancel.child_token());
+        let new = agents.into_iter().zip(budgets).map(|(agent, budget)| {
+            let (id, cancel) = (TaskId::new(), cancel.child_token());
             let task = Box::new(life::Task {
                 runner: self.clone(),
                 id,
@@ -335,11 +335,22 @@ impl Runner {
                 known: Arc::clone(&known),
                 agent: Arc::new(agent),
                 budget: Arc::new(budget),
-                cancel: cancel.clone(),
-                site: parent.map(|it| it.site.clone()),
                 alive: self.lives(id, &cancel),
+                cancel,
+                site: parent.map(|it| it.site.clone()),
             });
             let recorder = task.recorder();
+            (task, recorder)
+        });
+        let new: Vec<(Box<life::Task>, Box<dyn Recorder>)> = new.collect();
+        // Whoever is told an id finds the task by it.
+        if let Some(why) = new.iter().find_map(|(_, recorder)| recorder.trouble()) {
+            let refusal = Refusal::Transcript { why: why.to_owned() };
+            return Err(Refused { items: vec![(None, refusal)], of: batch.tasks.len() });
+        }
+        let started = new.into_iter().map(|(task, recorder)| {
+            let (id, path, cancel) = (task.id, task.agent.path.clone(), task.cancel.clone());
+            taken.add(path.clone());
             Running { id, path, cancel, outcome: tokio::spawn(task.live(recorder)) }
         });
         Ok(started.collect())

@@ -163,16 +163,25 @@ pub fn tools_of(
 }
 
 /// Runs an agent until it ends. It has begun when this returns.
-///
-/// Thousands may be in the middle of a turn at the same time: what an agent has is in one place, and what only a part of a turn needs is
-/// not there during the others.
 pub fn run<A: Into<Arc<EffectiveAgent>>>(
     agent: A,
-    mut ground: Ground,
+    ground: Ground,
 ) -> impl Future<Output = Outcome> + Send + use<A> {
     let agent = agent.into();
     let mut emitter = Emitter::new(ground.id, agent.path.clone(), Arc::clone(&ground.sink));
     emitter.start(agent.name.as_str(), &agent.model.model.to_string(), agent.chosen.clone());
+    run_begun(agent, ground, emitter)
+}
+
+/// The same for a task that has been told to begin.
+///
+/// Thousands may be in the middle of a turn at the same time: what an agent has is in one place, and what only a part of a turn needs is
+/// not there during the others.
+pub(crate) fn run_begun(
+    agent: Arc<EffectiveAgent>,
+    mut ground: Ground,
+    emitter: Emitter,
+) -> impl Future<Output = Outcome> + Send + 'static {
     let kept =
         Arc::new(Kept { inner: Arc::clone(&ground.context.artifacts), ids: Mutex::default() });
     ground.context.artifacts = Arc::clone(&kept) as Arc<dyn Artifacts>;
@@ -288,6 +297,9 @@ impl Task {
             return Some(Ending::Cancelled);
         }
         self.notify();
+        if let Some(ending) = self.unkept() {
+            return Some(ending);
+        }
         let allowance = match self.ground.budget.admit() {
             Ok(allowance) => allowance,
             Err(limit) => return Some(Ending::OutOfLimits { limit }),
@@ -381,7 +393,11 @@ impl Task {
             return Some(Ending::Failed { why: Failure::ModelRefused });
         }
         if !calls.is_empty() {
-            return self.work(calls).await;
+            // A call that nobody could know of later is not made.
+            return match self.unkept() {
+                Some(ending) => Some(ending),
+                None => self.work(calls).await,
+            };
         }
         if let Some(answer) = self.asked_for_secret(&text).await {
             self.say(answer);
@@ -481,6 +497,12 @@ impl Task {
         self.ground.recorder.message(&Message::results(results.iter().cloned()));
         self.history.results(results, Vec::new());
         ending
+    }
+
+    /// How it ends if what was said so far is not written down and has to be.
+    fn unkept(&self) -> Option<Ending> {
+        let message = self.ground.recorder.trouble()?.to_owned();
+        Some(Ending::Failed { why: Failure::NotKept { message } })
     }
 
     fn had_tools(&self) -> bool {

@@ -43,8 +43,7 @@ pub(crate) fn run(ground: &Ground, rounds: usize, programs: &[(String, String)])
         .iter()
         .enumerate()
         .map(|(build, (_, program))| {
-            let args =
-                ["task", "run", "task", "where are errors made?"];
+            let args = ["task", "run", "task", "where are errors made?"];
             let mut command = ground.command(build, program, &args, 100);
             command.env("ANTHROPIC_API_KEY", "none").env("ANTHROPIC_BASE_URL", &url);
             command.stdin(Stdio::null()).stdout(Stdio::null());

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use agents_agent::definition::{Isolation, Spawns, Waiting};
+use agents_agent::definition::{self, Isolation, Spawns};
 use agents_tool::{CallContext, tools};
 use futures_util::future::BoxFuture;
 use tokio::sync::OwnedSemaphorePermit;
@@ -14,15 +14,15 @@ use super::{
 };
 use crate::{
     effective::EffectiveAgent,
-    event::Emitter,
+    event::{Awaited, Emitter, What},
     id::TaskId,
-    isolate::Claim,
+    isolate::{Claim, Waiting},
     limits::Budget,
     outcome::{Ending, Failure, Outcome, Report},
     recorder::{Recorder, Unrecorded},
     secret::{Asks, Bearer, Pocket, RequestSecret},
     transcript::Opening,
-    turns::{Ground, run, tools_of},
+    turns::{Ground, run_begun, tools_of},
     workplace::{self, Site, Workplace},
 };
 
@@ -58,9 +58,13 @@ impl Task {
             () = self.cancel.cancelled() => None,
             slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot.ok(),
         };
+        let sink = Arc::clone(&self.runner.0.common.sink);
+        let mut emitter = Emitter::new(self.id, self.agent.path.clone(), sink);
+        let model = self.agent.model.model.to_string();
+        emitter.start(self.agent.name.as_str(), &model, self.agent.chosen.clone());
         match slot {
-            Some(slot) => self.with_slot(slot, recorder).await,
-            None => self.never(&mut *recorder, Ending::Cancelled),
+            Some(slot) => self.with_slot(slot, recorder, emitter).await,
+            None => self.never(&mut *recorder, emitter, Ending::Cancelled),
         }
     }
 
@@ -68,21 +72,26 @@ impl Task {
         self: Box<Self>,
         slot: OwnedSemaphorePermit,
         mut recorder: Box<dyn Recorder>,
+        emitter: Emitter,
     ) -> BoxFuture<'static, Box<Outcome>> {
         Box::pin(async move {
-            match self.stand(slot).await {
-                Ok(stood) => self.run(stood, recorder).await,
-                Err(_) if self.cancel.is_cancelled() => {
-                    self.never(&mut *recorder, Ending::Cancelled)
-                }
-                Err(why) => self.never(&mut *recorder, Ending::Failed { why: *why }),
-            }
+            let ending = match self.stand(slot, &emitter).await {
+                Ok(stood) => return self.run(stood, recorder, emitter).await,
+                Err(_) if self.cancel.is_cancelled() => Ending::Cancelled,
+                Err(why) => Ending::Failed { why: *why },
+            };
+            self.never(&mut *recorder, emitter, ending)
         })
     }
 
-    fn stand(&self, slot: OwnedSemaphorePermit) -> BoxFuture<'_, Result<Stood, Box<Failure>>> {
+    fn stand<'a>(
+        &'a self,
+        slot: OwnedSemaphorePermit,
+        emitter: &'a Emitter,
+    ) -> BoxFuture<'a, Result<Stood, Box<Failure>>> {
         Box::pin(async move {
-            self.ground(slot).await.map(Box::new).map_err(|Unavailable { message, hint }| {
+            let stood = self.ground(slot, emitter).await.map(Box::new);
+            stood.map_err(|Unavailable { message, hint }| {
                 Box::new(Failure::NotStarted { message, hint })
             })
         })
@@ -92,10 +101,11 @@ impl Task {
         self: Box<Self>,
         stood: Stood,
         recorder: Box<dyn Recorder>,
+        emitter: Emitter,
     ) -> BoxFuture<'static, Box<Outcome>> {
         let (ground, slot) = *stood;
         let Self { agent, alive, .. } = *self;
-        let running = run(agent, Ground { recorder, ..ground });
+        let running = run_begun(agent, Ground { recorder, ..ground }, emitter);
         Box::pin(async move {
             let outcome = running.await;
             drop((slot, alive));
@@ -107,7 +117,7 @@ impl Task {
     pub(super) fn recorder(&self) -> Box<dyn Recorder> {
         let shared = &self.runner.0;
         let Some(store) = &shared.common.transcripts else { return Box::new(Unrecorded) };
-        Box::new(store.begin(Opening {
+        let opening = Opening {
             id: self.id,
             agent: self.agent.name.to_string(),
             path: self.agent.path.clone(),
@@ -115,16 +125,18 @@ impl Task {
             resumed_from: self.agent.continues.as_ref().map(|it| it.from),
             model: self.agent.model.model.to_string(),
             mask: Arc::clone(&shared.around.mask),
-        }))
+        };
+        Box::new(store.begin_assigned(opening, &self.agent))
     }
 
     /// What it stands on.
     async fn ground(
         &self,
         slot: OwnedSemaphorePermit,
+        emitter: &Emitter,
     ) -> Result<(Ground, Arc<Holder>), Unavailable> {
         let shared = &self.runner.0;
-        let (site, workplace) = self.place().await?;
+        let (site, workplace) = self.place(emitter).await?;
         let equipped = self.equipped(&site).await;
         let (opened, mut equipment, secrets) = match (equipped, workplace.is_some()) {
             (Ok(equipped), _) => equipped,
@@ -231,7 +243,7 @@ impl Task {
     }
 
     /// Where it works: where whoever started it does, or in a worktree of that.
-    async fn place(&self) -> Result<(Site, Option<Workplace>), Unavailable> {
+    async fn place(&self, emitter: &Emitter) -> Result<(Site, Option<Workplace>), Unavailable> {
         let surroundings = Arc::clone(&self.runner.0.surroundings);
         let site = match &self.site {
             Some(site) => site.clone(),
@@ -262,7 +274,13 @@ impl Task {
         let (mut workplace, worktrees, repository) = made.map_err(broken)??;
         let within_another = self.site.as_ref().is_some_and(|it| it.repository.is_some());
         let claim = if within_another { Claim::OfHolder } else { Claim::Own };
-        let site = match worktrees.slot(&repository, claim, &self.cancel, |_| {}).await {
+        let mut told = false;
+        let waiting = |waiting: Waiting| {
+            if !std::mem::replace(&mut told, true) {
+                emitter.emit(What::Waiting { what: Awaited::BuildSlot, of: waiting.slots });
+            }
+        };
+        let site = match worktrees.slot(&repository, claim, &self.cancel, waiting).await {
             Ok(slot) => {
                 workplace.worktree.hold(slot);
                 Site::of(&workplace.worktree).map_err(|it| it.to_string())
@@ -282,7 +300,7 @@ impl Task {
     fn pocket(&self, (allowed, longest): (Vec<String>, Option<Duration>)) -> Option<Arc<Pocket>> {
         let desk = self.runner.0.common.secrets.as_ref().filter(|_| !allowed.is_empty())?;
         let asks = match self.agent.waiting {
-            Some(Waiting::Background) => Asks::Nobody,
+            Some(definition::Waiting::Background) => Asks::Nobody,
             _ => Asks::Somebody,
         };
         let mask = Arc::clone(&self.runner.0.around.mask);
@@ -291,12 +309,13 @@ impl Task {
     }
 
     /// It ends before its first turn.
-    fn never(&self, recorder: &mut dyn Recorder, ending: Ending) -> Box<Outcome> {
+    fn never(
+        &self,
+        recorder: &mut dyn Recorder,
+        mut emitter: Emitter,
+        ending: Ending,
+    ) -> Box<Outcome> {
         let (id, path) = (self.id, self.agent.path.clone());
-        let sink = Arc::clone(&self.runner.0.common.sink);
-        let mut emitter = Emitter::new(id, path.clone(), sink);
-        let model = self.agent.model.model.to_string();
-        emitter.start(self.agent.name.as_str(), &model, self.agent.chosen.clone());
         let outcome = Outcome { id, path, ending, report: Report::default() };
         recorder.end(&outcome);
         emitter.end(&outcome);
