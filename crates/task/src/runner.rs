@@ -345,7 +345,7 @@ impl Runner {
                 id,
                 parent: parent.map(|it| it.id),
                 known: Arc::clone(&known),
-                agent,
+                agent: Arc::new(agent),
                 budget: Arc::new(budget),
                 alive: self.lives(id, &cancel),
                 cancel,

@@ -38,7 +38,7 @@ pub(super) struct Task {
     pub(super) id: TaskId,
     pub(super) parent: Option<TaskId>,
     pub(super) known: Known,
-    pub(super) agent: EffectiveAgent,
+    pub(super) agent: Arc<EffectiveAgent>,
     pub(super) budget: Arc<Budget>,
     pub(super) cancel: CancellationToken,
     /// Where whoever started it works; `None` if that is nobody.
@@ -167,7 +167,7 @@ impl Task {
             Arc::new(Spawner {
                 runner: self.runner.clone(),
                 id: self.id,
-                agent: self.agent.clone(),
+                agent: Arc::clone(&self.agent),
                 budget: Arc::clone(&self.budget),
                 holder: Arc::clone(&holder),
                 site: site.clone(),
