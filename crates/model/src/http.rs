@@ -11,6 +11,7 @@ pub mod post;
 
 use std::{
     fmt,
+    net::IpAddr,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -309,8 +310,9 @@ fn client(url: &Url) -> Result<Client, reqwest::Error> {
 }
 
 fn is_local(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    url.scheme() == "http" && (host == "localhost" || host == "[::1]" || host.starts_with("127."))
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let is_loopback = host.parse::<IpAddr>().is_ok_and(|it| it.is_loopback());
+    url.scheme() == "http" && (host == "localhost" || is_loopback)
 }
 
 fn masked(problem: Problem, secrets: &[SecretString]) -> Problem {

@@ -52,6 +52,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Where hooks and MCP servers are registered.
     pub registration: Registration,
+    /// As what MCP servers of plugins are registered.
+    pub servers: ServersAs,
     /// Whether the workspace's own `.agents/skills` are brought to hosts that do not read them.
     pub agents_syncing: AgentsSyncing,
     /// What to do about newer versions of the program itself.
@@ -74,6 +76,29 @@ pub enum Registration {
     User,
     /// In the workspace: `project`.
     Project,
+}
+
+/// As what MCP servers of plugins are registered with hosts: `mcp-register`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ServersAs {
+    /// As one server, ours, behind which all of them stand: `one`.
+    #[default]
+    One,
+    /// Each by itself: `each`.
+    Each,
+}
+
+impl ServersAs {
+    const WORDS: [(&str, Self); 2] = [("one", Self::One), ("each", Self::Each)];
+
+    /// As the file writes it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::Each => "each",
+        }
+    }
 }
 
 /// Whether the workspace's own `.agents/skills` are brought to hosts that do not read them.
@@ -267,6 +292,7 @@ impl Config {
                 enablement: Enablement::decode(&root, dirs),
                 hosts: decode_hosts(&root),
                 registration: root.choice("hook-scope", &scopes).unwrap_or_default(),
+                servers: root.choice("mcp-register", &ServersAs::WORDS).unwrap_or_default(),
                 agents_syncing: match syncing {
                     Some(false) => AgentsSyncing::Off,
                     _ => AgentsSyncing::On,

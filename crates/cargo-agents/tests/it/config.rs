@@ -28,6 +28,7 @@ fn every_setting_is_shown_with_who_says_so() {
         "\
 hosts = [\"zed\"]                             # ~/config.toml:8
 hook-scope = \"project\"                      # ~/config.toml:2
+mcp-register = \"one\"                        # default
 agents-syncing = true                       # default
 auto-update = \"warn\"                        # default
 auto-sync = true                            # default

@@ -6,8 +6,9 @@ fn nothing_is_set_up_before_it_is_needed() {
     assert!(provider.client.get().is_none());
     assert!(!is_local(&provider.url));
     for url in ["http://localhost:1", "http://127.0.0.1/v1", "http://[::1]:8080"] {
-        assert!(is_local(&HttpProvider::new("p", Wire::Chat, url).unwrap().url), "{url}");
+        assert!(is_local(&Url::parse(url).unwrap()), "{url}");
     }
+    assert!(!is_local(&Url::parse("http://127.example.com").unwrap()));
 }
 
 #[test]

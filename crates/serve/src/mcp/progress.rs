@@ -48,7 +48,7 @@ async fn pass_on(
 }
 
 /// What is worth a line: not every word that a model says.
-fn line(event: &Event) -> Option<String> {
+pub(super) fn line(event: &Event) -> Option<String> {
     let what = match &event.what {
         What::Started { agent, model, .. } => format!("starts: {agent} on {model}"),
         What::Turn { number } => format!("turn {number}"),
