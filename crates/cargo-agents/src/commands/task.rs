@@ -174,9 +174,9 @@ fn meant(store: &Store, text: &str) -> Result<TaskId, Failure> {
     Ok(store.find_by_prefix(text)?)
 }
 
-/// Where transcripts are.
+/// Where transcripts are. What cannot be written there is not done.
 pub(crate) fn transcripts(settings: &Settings) -> Store {
-    Store::with(&settings.dirs.state.join("transcripts"), KEPT, None)
+    Store::with(&settings.dirs.state.join("transcripts"), KEPT, None).insisting()
 }
 
 /// Where worktrees and their builds are.

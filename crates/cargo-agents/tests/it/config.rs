@@ -28,6 +28,7 @@ fn every_setting_is_shown_with_who_says_so() {
         "\
 hosts = [\"zed\"]                             # ~/config.toml:8
 hook-scope = \"project\"                      # ~/config.toml:2
+mcp-register = \"one\"                        # default
 agents-syncing = true                       # default
 auto-update = \"warn\"                        # default
 auto-sync = true                            # default
@@ -53,6 +54,8 @@ tasks.max-cost = \"$20.00\"                   # default
 tasks.sandbox = \"auto\"                      # default
 tasks.network = false                       # default
 web.fetch = false                           # default
+telemetry.service-name = \"cargo-agents\"     # default
+telemetry.content = false                   # default
 
 [[registry]]                                # ~/config.toml:11
 name = \"team\"

@@ -24,8 +24,13 @@ use agents_system::{
     process,
 };
 use agents_task::{
-    Broker, Caller, Patience, Runner, Surroundings, TaskRequest, TaskSettings, broker::Asks,
-    event::Event as TaskEvent, isolate::Carry, request::DispatchSource, runner::Common,
+    Broker, Caller, Patience, Runner, Surroundings, TaskRequest, TaskSettings,
+    broker::Asks,
+    event::Event as TaskEvent,
+    isolate::Carry,
+    request::DispatchSource,
+    runner::Common,
+    telemetry::{self, Telemetry, TelemetrySettings},
 };
 use agents_tool::artifacts::ArtifactDir;
 use camino::Utf8PathBuf;
@@ -81,22 +86,28 @@ impl Studio {
             }
             None => (Broker::unattended(), None),
         };
+        let spans = TelemetrySettings::load(&settings.dirs)?;
+        output.findings(&spans.findings);
+        let spans = Telemetry::start(&spans);
         let (floor, cancel) = (Floor::default(), CancellationToken::new());
         let (send, tasks) = mpsc::unbounded_channel();
         let (heard, interrupt) = (floor.clone(), cancel.clone());
         let common = Common {
             settings: said.for_preflight(place.preferences()),
             broker,
-            sink: Arc::new(move |event: &TaskEvent| {
-                // A program that ended because of Ctrl-C is not a reason to ask the model again.
-                if process::interrupted() {
-                    interrupt.cancel();
-                }
-                if let Some(node) = heard.heard(event) {
-                    // Whoever shows events may be gone; the tasks go on.
-                    drop(send.send((node.to_string(), Box::new(event.clone()))));
-                }
-            }),
+            sink: telemetry::besides(
+                spans.as_ref(),
+                Arc::new(move |event: &TaskEvent| {
+                    // A program that ended because of Ctrl-C is not a reason to ask the model again.
+                    if process::interrupted() {
+                        interrupt.cancel();
+                    }
+                    if let Some(node) = heard.heard(event) {
+                        // Whoever shows events may be gone; the tasks go on.
+                        drop(send.send((node.to_string(), Box::new(event.clone()))));
+                    }
+                }),
+            ),
             artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
             transcripts: Some(task::transcripts(settings)),
             secrets: None,
@@ -106,6 +117,9 @@ impl Studio {
             cancel: cancel.clone(),
         };
         let runner = Runner::new(Arc::clone(&place) as Arc<dyn Surroundings>, common);
+        if let Some(spans) = &spans {
+            spans.hide(&runner.around().mask);
+        }
         let leave = Leave {
             mode: manner.mode.map(PermissionMode::from),
             grants: task::grants(&manner.allow),

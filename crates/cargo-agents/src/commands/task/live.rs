@@ -6,7 +6,7 @@ use agents_model::cost::MicroDollars;
 use agents_system::span;
 use agents_task::{
     EffectiveAgent, Limits, Outcome, TaskId,
-    event::{Event, ToolState, What},
+    event::{Awaited, Event, ToolState, What},
 };
 use serde_json::Value;
 
@@ -89,6 +89,11 @@ impl<'a> Live<'a> {
                 line = Some("starts".to_owned());
             }
             What::Started { .. } => {}
+            What::Waiting { what: Awaited::BuildSlot, of } => {
+                shown.doing = "waiting for a build slot".to_owned();
+                let taken = if *of == 1 { "the only one is" } else { "all of them are" };
+                line = Some(format!("     waits for a build slot: {taken} taken"));
+            }
             What::Turn { number } => {
                 shown.turn = *number;
                 shown.doing = "thinking".to_owned();
