@@ -5,6 +5,7 @@ mod agent;
 mod later;
 mod mcp;
 mod model;
+mod parse;
 mod plan;
 mod task;
 
@@ -19,9 +20,10 @@ pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 pub(crate) use later::Later;
 pub(crate) use mcp::McpArgs;
 pub(crate) use model::ModelCommand;
+pub(crate) use parse::{overview, parse};
 pub(crate) use plan::{
-    DrawingFormat, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner, PlanParams,
-    PlanResumeArgs, PlanRunArgs, PlanShowArgs,
+    DrawingFormat, PlanAddArgs, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner, PlanNewArgs,
+    PlanParams, PlanResumeArgs, PlanRunArgs, PlanShowArgs,
 };
 pub(crate) use task::{
     BatchArgs, Lasting, Manner, Mode, PageFormat, ResumeArgs, RunArgs, TaskCommand,
@@ -38,12 +40,14 @@ pub(crate) use task::{
     disable_help_subcommand = true,
     allow_external_subcommands = true
 )]
-pub(crate) struct Args {
+pub(crate) struct Typed<C: Subcommand> {
     #[command(flatten)]
     pub(crate) flags: Flags,
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<C>,
 }
+
+pub(crate) type Args = Typed<Command>;
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Flags {
@@ -483,6 +487,11 @@ pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     }
 }
 
+/// Whether it is a built-in command, also one that is out of sight.
+fn is_built_in(name: &str) -> bool {
+    builtin_audience(name).is_some() || matches!(name, "hook" | "__crate-info")
+}
+
 /// `cargo agents …` starts us as `cargo-agents agents …`.
 pub(crate) fn without_cargo(mut argv: Vec<OsString>) -> Vec<OsString> {
     if argv.get(1).is_some_and(|first| first == "agents") {
@@ -527,6 +536,14 @@ mod tests {
         for command in Args::command().get_subcommands().filter(|it| !it.is_hide_set()) {
             assert!(RESERVED.contains(&command.get_name()), "{}", command.get_name());
         }
+    }
+
+    #[test]
+    fn what_is_built_in_is_known_without_the_grammar() {
+        let grammar = Args::command();
+        let known: Vec<&str> = grammar.get_subcommands().map(clap::Command::get_name).collect();
+        assert!(known.iter().all(|it| is_built_in(it)));
+        assert!(RESERVED.iter().all(|it| !is_built_in(it) || known.contains(it)));
     }
 
     #[test]

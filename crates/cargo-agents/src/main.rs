@@ -27,8 +27,6 @@ mod settings;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::Parser as _;
-
 use agents_sync::Edited;
 
 use crate::{
@@ -75,7 +73,7 @@ fn main() -> ExitCode {
 
 /// One run of the program with these arguments, the first of which is its name.
 fn start(argv: &[OsString]) -> ExitCode {
-    let parsed = Args::try_parse_from(argv);
+    let parsed = args::parse(argv);
     let flags = match &parsed {
         Ok(args) => args.flags.clone(),
         // `--json` and `--color` count even when the rest cannot be understood.

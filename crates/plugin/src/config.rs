@@ -33,13 +33,13 @@ pub const USER_PLUGINS: &str = "user-plugins";
 
 /// Keys of later versions and of Symposium's configuration: known, so not a spelling mistake, and
 /// without any effect here.
-const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs", "telemetry"];
+const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs"];
 
 /// Tables that another room reads.
-const OF_OTHERS: &[&str] = &["mcp-servers", "models", "providers", "tasks", "web"];
+const OF_OTHERS: &[&str] = &["mcp-servers", "models", "providers", "tasks", "telemetry", "web"];
 
 /// Those of them that people write keys into.
-const TEMPTING: [&str; 3] = ["mcp-servers", "providers", "web"];
+const TEMPTING: [&str; 4] = ["mcp-servers", "providers", "telemetry", "web"];
 
 /// The user's configuration, as far as plugins go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -46,6 +46,13 @@ pub enum What {
         #[serde(skip_serializing_if = "Option::is_none")]
         chosen: Option<String>,
     },
+    /// It has to wait before it can work.
+    Waiting {
+        /// For what.
+        what: Awaited,
+        /// How many there are of it, all of them taken.
+        of: usize,
+    },
     /// The model is asked.
     Turn {
         /// Counted from 1.
@@ -116,6 +123,15 @@ pub enum What {
         /// How, and what it leaves.
         outcome: Box<Outcome>,
     },
+}
+
+/// What a task may have to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Awaited {
+    /// A directory to build in that nobody else has.
+    BuildSlot,
 }
 
 /// How a call of a tool went.

@@ -122,6 +122,9 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-host",
             "agents-agent",
             "agents-tool",
+            "agents-hook",
+            "agents-model",
+            "agents-plan",
         ],
     ),
     // The scripted endpoint is part of the program, and what tests stand on.
@@ -130,6 +133,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("hosts-suite", &["agents-system", "agents-testkit"]),
     ("models-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("mcp-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
+    ("faults-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
 ];
 
 /// Past this, a file is two files.
@@ -180,6 +184,25 @@ fn rooms_know_only_the_rooms_below_them() {
             }
             assert!(allowed[name].contains(&known), "{name} may not know {known}");
         }
+    }
+}
+
+/// A panic in one task must not end the others, in no build.
+#[test]
+fn every_profile_unwinds() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(manifest.contains("[profile.release]"));
+    assert!(!manifest.lines().any(|line| line.trim_start().starts_with("panic")), "{manifest}");
+}
+
+#[test]
+fn every_room_is_on_the_map() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    for (room, _) in ROOMS.iter().filter(|(name, _)| !name.ends_with("-suite")) {
+        assert!(
+            readme.contains(&format!("| [`{room}`](crates/")),
+            "README.md does not tell of {room}"
+        );
     }
 }
 

@@ -58,6 +58,7 @@ pub(super) fn line(event: &Event) -> Option<String> {
         What::Rejected { message } => {
             format!("sent back: {}", message.lines().next().unwrap_or_default())
         }
+        What::Waiting { .. } => "waiting for a build slot".to_owned(),
         What::Compacted { left_out } => format!("{left_out} messages were left out"),
         What::Ended { outcome } => outcome.ending.told(),
         What::Text { .. } | What::Thinking { .. } | What::ToolEnded { .. } | What::Spent { .. } => {

@@ -12,7 +12,7 @@ use std::{
 
 use agents_agent::definition::PermissionMode;
 use agents_plan::{
-    engine::{DriveError, Driver, Handle, wall_clock},
+    engine::{DriveError, Driver, Handle, Recall, wall_clock},
     event::{Answer, Event, Index, PlanEnding, What},
     graph::Graph,
     journal::{Journal, Journals, Options, Origin, RunId},
@@ -24,9 +24,13 @@ use agents_system::{
     process,
 };
 use agents_task::{
-    Broker, Caller, Patience, Runner, Surroundings, TaskRequest, TaskSettings, broker::Asks,
-    event::Event as TaskEvent, isolate::Carry, request::DispatchSource, runner::Common,
-    workplace::Settle,
+    Broker, Caller, Patience, Runner, Surroundings, TaskRequest, TaskSettings,
+    broker::Asks,
+    event::Event as TaskEvent,
+    isolate::Carry,
+    request::DispatchSource,
+    runner::Common,
+    telemetry::{self, Telemetry, TelemetrySettings},
 };
 use agents_tool::artifacts::ArtifactDir;
 use camino::Utf8PathBuf;
@@ -35,6 +39,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     super::task::{self, Place, asks},
+    board::Board,
     live::Live,
     orders::Orders,
     told,
@@ -72,8 +77,7 @@ impl Studio {
     ) -> Result<Self, Failure> {
         let said = TaskSettings::load(&settings.dirs)?;
         let carry = if manner.dirty { Carry::Everything } else { Carry::Committed };
-        let settle = if manner.on_branch { Settle::Branch } else { Settle::Apply };
-        let place = Arc::new(Place::here(settings, named, (carry, settle))?);
+        let place = Arc::new(Place::here(settings, named, (carry, manner.settle()))?);
         output.findings(said.findings.iter().chain(place.findings()));
         let (broker, asks) = match output.asker() {
             Some(_) => {
@@ -82,22 +86,28 @@ impl Studio {
             }
             None => (Broker::unattended(), None),
         };
+        let spans = TelemetrySettings::load(&settings.dirs)?;
+        output.findings(&spans.findings);
+        let spans = Telemetry::start(&spans);
         let (floor, cancel) = (Floor::default(), CancellationToken::new());
         let (send, tasks) = mpsc::unbounded_channel();
         let (heard, interrupt) = (floor.clone(), cancel.clone());
         let common = Common {
             settings: said.for_preflight(place.preferences()),
             broker,
-            sink: Arc::new(move |event: &TaskEvent| {
-                // A program that ended because of Ctrl-C is not a reason to ask the model again.
-                if process::interrupted() {
-                    interrupt.cancel();
-                }
-                if let Some(node) = heard.heard(event) {
-                    // Whoever shows events may be gone; the tasks go on.
-                    drop(send.send((node.to_string(), Box::new(event.clone()))));
-                }
-            }),
+            sink: telemetry::besides(
+                spans.as_ref(),
+                Arc::new(move |event: &TaskEvent| {
+                    // A program that ended because of Ctrl-C is not a reason to ask the model again.
+                    if process::interrupted() {
+                        interrupt.cancel();
+                    }
+                    if let Some(node) = heard.heard(event) {
+                        // Whoever shows events may be gone; the tasks go on.
+                        drop(send.send((node.to_string(), Box::new(event.clone()))));
+                    }
+                }),
+            ),
             artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
             transcripts: Some(task::transcripts(settings)),
             secrets: None,
@@ -107,6 +117,9 @@ impl Studio {
             cancel: cancel.clone(),
         };
         let runner = Runner::new(Arc::clone(&place) as Arc<dyn Surroundings>, common);
+        if let Some(spans) = &spans {
+            spans.hide(&runner.around().mask);
+        }
         let leave = Leave {
             mode: manner.mode.map(PermissionMode::from),
             grants: task::grants(&manner.allow),
@@ -137,6 +150,7 @@ pub(super) struct Run<'a> {
     pub(super) journals: &'a Journals,
     pub(super) manner: &'a PlanManner,
     pub(super) origin: Origin,
+    pub(super) recall: Recall,
 }
 
 /// A run that is open.
@@ -209,7 +223,7 @@ pub(super) fn drive(
     process::listen_for_interrupts();
     let graph = opened.1.graph();
     let tasks = agents_of(graph).count();
-    let mut live = Live::new(output, tasks);
+    let mut live = Live::new(output, graph.name());
     live.json(&PlanLine::Begin { run: id.to_string(), plan: graph.name().to_owned(), tasks })?;
     live.line(&format!("{id}   {tasks} tasks"));
     let driven = runtime.block_on(driven(run, &mut studio, opened, &orders, &mut live));
@@ -244,14 +258,25 @@ async fn driven(
         caller: studio.caller.clone(),
         leave: studio.leave.clone(),
         floor: studio.floor.clone(),
+        root: studio.place.root().to_owned(),
+        settle: run.manner.settle(),
     };
     // What was asked, and whether something of it was left open.
     let (mut asked, mut is_open) = (BTreeSet::new(), false);
     for told in asking(&opened.1) {
         drop(send.send(told));
     }
-    let watcher = watcher(send);
-    let driver = Driver::new(opened, Arc::new(crew)).watched(watcher);
+    let board = live.board();
+    if let Some(board) = &board {
+        board.look(&opened.1);
+    }
+    let watcher = watcher(send, board);
+    let mut driver = Driver::new(opened, Arc::new(crew)).watched(watcher);
+    match run.journals.memo() {
+        Ok(memo) => driver = driver.recalling(memo, run.recall),
+        // It costs money, and nothing else.
+        Err(error) => run.output.findings([&Failure::from(error).into_finding("earlier results")]),
+    }
     let handle = driver.handle();
     let mut driving = tokio::spawn(driver.run());
     let mut left = None;
@@ -351,9 +376,15 @@ async fn next(asks: &mut Option<Asks>) -> Option<agents_task::broker::Ask> {
     }
 }
 
-fn watcher(send: mpsc::UnboundedSender<Told>) -> agents_plan::engine::Watcher {
+fn watcher(
+    send: mpsc::UnboundedSender<Told>,
+    board: Option<Board>,
+) -> agents_plan::engine::Watcher {
     let asks = AtomicBool::new(true);
     Arc::new(move |event: &Event, scheduler: &Scheduler| {
+        if let Some(board) = &board {
+            board.look(scheduler);
+        }
         drop(send.send(Told::Event(Box::new(EventView::new(event, scheduler.graph())))));
         let failed = match &event.what {
             What::Ended { outcome, .. } => outcome.ending != agents_plan::event::Ending::Completed,

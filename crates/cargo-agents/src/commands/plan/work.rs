@@ -5,19 +5,27 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use agents_agent::definition::PermissionMode;
+use agents_agent::definition::{Isolation, PermissionMode};
 use agents_plan::{
     engine::{Executor, Life, Start},
     event::{Ending, Outcome},
     graph::NodeId,
+    ground::{Ground, tree},
 };
-use agents_system::{explain::Explain as _, process};
+use agents_system::{
+    cache::{Digest, digest},
+    explain::Explain as _,
+    process::{self, Call},
+};
 use agents_task::{
     Batch, Caller, Runner, TaskId,
+    effective::EffectiveAgent,
     event::{Event, What},
     id::MAX_NAME,
+    workplace::Settle,
 };
 use agents_tool::Grant;
+use camino::{Utf8Path, Utf8PathBuf};
 
 /// The tasks that run now.
 #[derive(Debug, Clone, Default)]
@@ -64,6 +72,9 @@ pub(super) struct Crew {
     pub(super) caller: Caller,
     pub(super) leave: Leave,
     pub(super) floor: Floor,
+    /// Where the paths of the plan begin.
+    pub(super) root: Utf8PathBuf,
+    pub(super) settle: Settle,
 }
 
 /// What the user lets all tasks do.
@@ -73,13 +84,22 @@ pub(super) struct Leave {
     pub(super) grants: Vec<Grant>,
 }
 
-impl Executor for Crew {
-    async fn run(&self, start: Start, life: Life) -> Outcome {
-        let Start { node, mut request, .. } = start;
-        request.name = Some(short(node.as_str()));
+impl Crew {
+    /// What a task is asked to do, as the runner wants it.
+    fn batch(&self, start: &Start) -> Batch {
+        let mut request = start.request.clone();
+        request.name = Some(short(start.node.as_str()));
         request.mode = self.leave.mode;
         request.grants.clone_from(&self.leave.grants);
-        let started = match self.runner.start(&Batch::from(request), &self.caller) {
+        Batch::from(request)
+    }
+}
+
+impl Executor for Crew {
+    async fn run(&self, start: Start, life: Life) -> Outcome {
+        let batch = self.batch(&start);
+        let node = start.node;
+        let started = match self.runner.start(&batch, &self.caller) {
             Ok(started) => started,
             Err(refused) => {
                 let hint = refused.hint().map(|it| format!(" ({it})")).unwrap_or_default();
@@ -112,6 +132,51 @@ impl Executor for Crew {
         }
         outcome
     }
+
+    async fn ground(&self, start: &Start) -> Option<Ground> {
+        let agents = self.runner.check(&self.batch(start), &self.caller).ok()?;
+        let agent = agents.into_iter().next()?;
+        let worktree = agent.isolation == Isolation::Worktree;
+        // What is only on a branch is not where whoever recalls the result would look for it.
+        if worktree && self.settle == Settle::Branch {
+            return None;
+        }
+        let (root, files) = (self.root.clone(), start.files.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            // Those who work in a worktree of their own begin with what is committed.
+            let begins = if worktree { committed(&root)? } else { String::new() };
+            Some(Ground {
+                definition: definition(&agent, &begins),
+                tree: tree(&root, &files).ok()?,
+            })
+        });
+        read.await.ok()?
+    }
+}
+
+/// Who works, and how: everything that was put together for the task, besides what it is told to do and where it stands.
+fn definition(agent: &EffectiveAgent, begins: &str) -> Digest {
+    let said = format!(
+        "{}\n{begins}\n{}\n{:?}\n{:?}\n{:?} {:?}\n{:?}\n{:?} {:?}\n{}",
+        env!("CARGO_PKG_VERSION"),
+        agent.name,
+        agent.model.model,
+        agent.model.effort.map(|(effort, _)| effort),
+        agent.standing.rights,
+        agent.standing.mode,
+        agent.spawns,
+        agent.planning,
+        agent.schema.as_ref().map(|(schema, _)| schema.json()),
+        agent.system,
+    );
+    digest(said.as_bytes())
+}
+
+/// The files of the last commit, by git's own name for them.
+fn committed(root: &Utf8Path) -> Option<String> {
+    let asked = Call::new("git").args(["rev-parse", "--verify", "HEAD^{tree}"]).cwd(root);
+    let told = asked.capture().ok().filter(|it| it.status.success())?;
+    Some(told.stdout_text().trim().to_owned())
 }
 
 /// Names of nodes can be longer than those of tasks; their ends tell more.

@@ -21,18 +21,18 @@ use super::{LOOKS, Stage, is_running};
 use crate::world::Run;
 
 /// A stage whose supervisor goes with it.
-struct Scene(Stage);
+pub(super) struct Scene(pub(super) Stage);
 
 impl Scene {
-    fn new(script: &str) -> Self {
+    pub(super) fn new(script: &str) -> Self {
         Self(Stage::new(script))
     }
 
-    fn run(&self, args: &[&str]) -> Run {
+    pub(super) fn run(&self, args: &[&str]) -> Run {
         Run::from(self.command(args).output().unwrap())
     }
 
-    fn command(&self, args: &[&str]) -> std::process::Command {
+    pub(super) fn command(&self, args: &[&str]) -> std::process::Command {
         let mut command = self.0.command(args);
         // Should a test fail, nothing stays for long.
         command.env("CARGO_AGENTS_SUPERVISOR_IDLE", "5");
@@ -40,7 +40,7 @@ impl Scene {
     }
 
     /// Starts something in the background: its id.
-    fn start(&self, args: &[&str]) -> String {
+    pub(super) fn start(&self, args: &[&str]) -> String {
         let mut all = args.to_vec();
         all.push("--background");
         let run = self.run(&all);
@@ -48,14 +48,14 @@ impl Scene {
         run.stdout.trim_end().to_owned()
     }
 
-    fn json(&self, args: &[&str]) -> Value {
+    pub(super) fn json(&self, args: &[&str]) -> Value {
         let mut all = args.to_vec();
         all.push("--json");
         let run = self.run(&all);
         serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"))
     }
 
-    fn supervisor(&self) -> Option<i32> {
+    pub(super) fn supervisor(&self) -> Option<i32> {
         let process = &self.json(&["supervisor"])["process"];
         process.as_i64().map(|it| i32::try_from(it).unwrap())
     }
@@ -66,7 +66,7 @@ impl Scene {
         workers.map(|it| i32::try_from(it.as_i64().unwrap()).unwrap()).collect()
     }
 
-    fn until(&self, name: &str) {
+    pub(super) fn until(&self, name: &str) {
         until(|| self.0.world.sample.root().join(name).exists());
     }
 
@@ -91,7 +91,7 @@ impl Drop for Scene {
     }
 }
 
-fn until(mut holds: impl FnMut() -> bool) {
+pub(super) fn until(mut holds: impl FnMut() -> bool) {
     for _ in 0..1500 {
         if holds() {
             return;
@@ -101,7 +101,7 @@ fn until(mut holds: impl FnMut() -> bool) {
     panic!("it never came to be");
 }
 
-fn sleeps(mark: &str) -> String {
+pub(super) fn sleeps(mark: &str) -> String {
     format!(
         "[[replies]]\nwhen = {{ text = \"first\" }}\ntext = \"On it.\"\ncalls = [{{ name = \"bash\", input = {{ command = \"touch started; sleep {mark}\" }} }}]\n[[replies]]\nwhen = {{ text = \"second\" }}\ntext = \"Then without it.\"\n"
     )
@@ -202,7 +202,7 @@ fn cancelling_ends_the_programs_of_the_agent_and_is_told_when_that_is_done() {
     scene.until("started");
     let list = scene.run(&["list"]);
     assert!(list.stdout.contains("running"), "{list:?}");
-    assert!(is_running("sleep\x0061.375\0"));
+    until(|| is_running("sleep\x0061.375\0"));
     let cancelled = scene.run(&["cancel", &id[..]]);
     assert_eq!(cancelled.code, Some(0), "{cancelled:?}");
     assert!(cancelled.stderr.ends_with(": cancelled\n"), "{}", cancelled.stderr);
@@ -248,7 +248,7 @@ fn whoever_attaches_sees_it_from_the_beginning_and_leaves_with_ctrl_c() {
     assert_eq!(child.wait().unwrap().code(), Some(0), "{seen}");
     assert!(seen.contains("model demo/default"), "{seen}");
     assert!(seen.contains("detached: `helper` goes on"), "{seen}");
-    assert!(is_running("sleep\x0063.125\0"));
+    until(|| is_running("sleep\x0063.125\0"));
     scene.run(&["cancel", &id]);
 
     // Afterwards it has the result, and every event once more.
@@ -420,7 +420,7 @@ fn nonsense_on_the_socket_hurts_nobody_and_other_versions_are_told() {
     let told = talk(&[other, "{\"request\":\"list\"}\n"]);
     assert!(told.contains("of version 9.9 (protocol 99)"), "{told}");
     assert!(talk(&[other, "{\"request\":\"status\"}\n"]).contains("\"workers\":["));
-    assert!(is_running("sleep\x0067.625\0"));
+    until(|| is_running("sleep\x0067.625\0"));
     let run = scene.run(&["supervisor", "--stop"]);
     assert_eq!(run.code, Some(3), "{run:?}");
     assert_eq!(scene.run(&["cancel", &id]).code, Some(0));
