@@ -2,6 +2,10 @@
 //!
 //! Every task has exactly one first event and exactly one last one, however it ends; [`Emitter`] sees to it, also when the task is
 //! dropped in the middle.
+//!
+//! A [`Sink`] is told at once and must not take long. Whoever wants to take their time reads a [`stream`].
+
+mod stream;
 
 use std::sync::Arc;
 
@@ -9,6 +13,7 @@ use agents_model::{Usage, cost::MicroDollars};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::stream::{Events, Told, stream};
 use crate::{
     id::{TaskId, TaskPath},
     limits::Limit,

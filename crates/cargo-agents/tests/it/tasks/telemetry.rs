@@ -114,20 +114,21 @@ fn spans(collector: &Collector) -> BTreeMap<String, Span> {
 
 const TREE: &str = r#"
 [[replies]]
+when = { result = "It is so" }
+text = "It is so, says the scout."
+usage = { input = 200, output = 20 }
+[[replies]]
+when = { result = "tiny-sql" }
+text = "It is so."
+usage = { input = 70, output = 7 }
+[[replies]]
 when = { text = "lead the way" }
 text = "I will ask."
 calls = [{ name = "task", input = { tasks = [{ id = "a", assignment = "look", agent = "scout" }] } }]
 usage = { input = 120, output = 12 }
 [[replies]]
-when = { text = "look" }
 calls = [{ name = "read", input = { path = "Cargo.toml" } }]
 usage = { input = 50, output = 5 }
-[[replies]]
-text = "It is so."
-usage = { input = 70, output = 7 }
-[[replies]]
-text = "It is so, says the scout."
-usage = { input = 200, output = 20 }
 "#;
 
 fn stage() -> Stage {
