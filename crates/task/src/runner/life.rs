@@ -107,7 +107,7 @@ impl Task {
     ) -> BoxFuture<'static, Box<Outcome>> {
         let (ground, slot, brief) = *stood;
         let Self { mut agent, alive, peer, runner, .. } = *self;
-        brief.iter().for_each(|it| agent.brief(it));
+        brief.iter().for_each(|it| Arc::make_mut(&mut agent).brief(it));
         let running = run_begun(agent, Ground { recorder, ..ground }, emitter);
         Box::pin(async move {
             let outcome = running.await;
