@@ -56,6 +56,8 @@ tasks.max-cost = \"$20.00\"                   # default
 tasks.sandbox = \"auto\"                      # default
 tasks.network = false                       # default
 web.fetch = false                           # default
+telemetry.service-name = \"cargo-agents\"     # default
+telemetry.content = false                   # default
 
 [[registry]]                                # ~/config.toml:11
 name = \"team\"
