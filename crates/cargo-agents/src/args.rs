@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod acp;
 mod agent;
 mod later;
 mod mcp;
@@ -15,6 +16,7 @@ use agents_plugin::{config::Registration, manifest::Audience};
 use camino::Utf8PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
+pub(crate) use acp::AcpArgs;
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 pub(crate) use later::Later;
 pub(crate) use mcp::McpArgs;
@@ -25,7 +27,9 @@ pub(crate) use plan::{
     PlanParams, PlanResumeArgs, PlanRunArgs, PlanShowArgs,
 };
 pub(crate) use secret::SecretCommand;
-pub(crate) use task::{BatchArgs, Lasting, Manner, PageFormat, ResumeArgs, RunArgs, TaskCommand};
+pub(crate) use task::{
+    BatchArgs, Lasting, Manner, Mode, PageFormat, ResumeArgs, RunArgs, TaskCommand,
+};
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
 #[derive(Debug, Parser)]
@@ -249,6 +253,12 @@ pub(crate) enum Command {
 What sub-agents may do without asking is said here, and cannot be widened by whoever calls."
     )]
     Mcp(McpArgs),
+    /// Be a coding agent in an editor that speaks the Agent Client Protocol
+    #[command(
+        after_help = "An editor starts it and speaks with it on standard input and output. In Zed's settings.json:
+  \"agent_servers\": { \"cargo-agents\": { \"command\": \"cargo\", \"args\": [\"agents\", \"acp\"] } }"
+    )]
+    Acp(AcpArgs),
     /// See the workflow commands of your coding agents
     #[command(name = "command")]
     Workflow {
@@ -475,7 +485,7 @@ pub(crate) enum CacheCommand {
 /// In which section of the help a built-in command stands; `None` keeps it out of sight.
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
-        "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable"
+        "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable" | "acp"
         | "doctor" | "host" | "init" | "mcp" | "model" | "plan" | "plugin" | "search"
         | "secret" | "self-update" | "status" | "sync" | "task" | "tour" | "uninstall"
         | "update" | "use" => Some(Audience::Humans),

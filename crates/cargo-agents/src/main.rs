@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         return agents_system::process::keeper::keep();
     }
     #[cfg(all(unix, feature = "script"))]
-    if commands::mcp::interpreter::called(&argv) {
+    if commands::door::interpreter::called(&argv) {
         return agents_tool::script::interpret();
     }
     #[cfg(unix)]
@@ -171,7 +171,8 @@ fn obey(
         Some(Command::Secret { command }) => commands::secret::run(settings, output, &command.0),
         Some(Command::Task { command }) => commands::task::run(settings, output, &command.0),
         Some(Command::Plan { command }) => commands::plan::run(settings, output, &command.0),
-        Some(Command::Mcp(args)) => commands::mcp::run(settings, output, &args),
+        Some(Command::Mcp(args)) => commands::mcp::run(settings, output, args),
+        Some(Command::Acp(args)) => commands::acp::run(settings, output, args),
         Some(Command::Workflow { command }) => {
             commands::workflow::run(settings, output, &command.0)
         }

@@ -54,6 +54,8 @@ use crate::{
 
 /// More commands are not tools of their own: a host shows all tools to its model, needed or not.
 const MAX_COMMANDS: usize = 20;
+/// The command that is a tool of ours already.
+const CRATE_INFO: &str = "plugin__crate-info__crate-info";
 
 /// What a client is told about all of it.
 const INSTRUCTIONS: &str = "Sub-agents and knowledge for this Rust workspace. Before you work with a crate, look for a skill with \
@@ -143,7 +145,8 @@ impl ServerHandler for Door {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let commands = self.verbs.command_tools();
-        let commands = commands.iter().take(MAX_COMMANDS).map(|it| command_tool(&**it));
+        let commands = commands.iter().filter(|it| it.name() != CRATE_INFO);
+        let commands = commands.take(MAX_COMMANDS).map(|it| command_tool(&**it));
         let verbs = Verb::ALL.iter().map(|it| it.tool());
         Ok(ListToolsResult::with_all_items(verbs.chain(commands).collect()))
     }

@@ -58,7 +58,7 @@ pub(crate) fn wrong(message: impl Into<String>, hint: impl Into<String>) -> Unav
     Unavailable { message: message.into(), hint: Some(hint.into()) }
 }
 
-fn refused(refused: &Refused) -> Unavailable {
+pub(crate) fn refused(refused: &Refused) -> Unavailable {
     Unavailable { message: with_causes(refused), hint: refused.hint() }
 }
 
@@ -110,12 +110,7 @@ impl Verbs {
             loop {
                 tokio::select! {
                     biased;
-                    // Whoever is behind misses some.
-                    event = events.recv() => {
-                        if let Ok(event) = event {
-                            tell(&event);
-                        }
-                    }
+                    Some(event) = events.recv() => tell(&event),
                     () = cancelled.cancelled(), if !is_cancelled => {
                         is_cancelled = true;
                         tokens.iter().for_each(CancellationToken::cancel);
@@ -159,7 +154,7 @@ impl Verbs {
             loop {
                 tokio::select! {
                     event = events.recv() => match event {
-                        Ok(event) if !matches!(event.what, What::Ended { .. }) => {}
+                        Some(event) if !matches!(event.what, What::Ended { .. }) => {}
                         _ => break,
                     },
                     () = &mut over => return self.status(&asked.ids),

@@ -2,8 +2,11 @@
 //!
 //! Every task has exactly one first event and exactly one last one, however it ends; [`Emitter`] sees to it, also when the task is
 //! dropped in the middle.
+//!
+//! A [`Sink`] is told at once and must not take long. Whoever wants to take their time reads a [`stream`].
 
 mod masked;
+mod stream;
 
 use std::sync::Arc;
 
@@ -12,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use self::masked::{Masked, hidden};
+pub use self::stream::{Events, Told, stream};
 use crate::{
     id::{TaskId, TaskPath},
     limits::Limit,

@@ -191,7 +191,7 @@ pub struct Running {
     pub path: TaskPath,
     /// Ends it, and everything that it started.
     pub cancel: CancellationToken,
-    outcome: JoinHandle<Outcome>,
+    outcome: JoinHandle<Box<Outcome>>,
 }
 
 /// The agents that there were when a batch was started: what was decided rests on them, whatever is written since.
@@ -209,7 +209,7 @@ impl Running {
     /// Waits for it to end.
     pub async fn outcome(self) -> Outcome {
         match self.outcome.await {
-            Ok(outcome) => outcome,
+            Ok(outcome) => *outcome,
             // Its last event has told the same: `Emitter` sees to it.
             Err(error) => Outcome::broke_down(self.id, self.path, error.is_panic()),
         }
@@ -345,7 +345,7 @@ impl Runner {
                 id,
                 parent: parent.map(|it| it.id),
                 known: Arc::clone(&known),
-                agent,
+                agent: Arc::new(agent),
                 budget: Arc::new(budget),
                 alive: self.lives(id, &cancel),
                 cancel,

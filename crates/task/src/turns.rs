@@ -33,6 +33,7 @@ use agents_tool::{
     CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented, Standing,
     artifacts::Artifacts, bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
 };
+use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use self::{judge::Judged, kept::Kept};
@@ -161,46 +162,42 @@ pub fn tools_of(
     Arc::new(Presented::new(hooked, Arc::clone(&around.mask), around.bounds))
 }
 
-/// Runs an agent until it ends.
-pub async fn run(agent: EffectiveAgent, ground: Ground) -> Outcome {
+/// Runs an agent until it ends. It has begun when this returns.
+pub fn run<A: Into<Arc<EffectiveAgent>>>(
+    agent: A,
+    ground: Ground,
+) -> impl Future<Output = Outcome> + Send + use<A> {
+    let agent = agent.into();
     let mut emitter = Emitter::new(ground.id, agent.path.clone(), Arc::clone(&ground.sink));
     emitter.start(agent.name.as_str(), &agent.model.model.to_string(), agent.chosen.clone());
-    run_begun(agent, ground, emitter).await
+    run_begun(agent, ground, emitter)
 }
 
 /// The same for a task that has been told to begin.
-pub(crate) async fn run_begun(
-    agent: EffectiveAgent,
+///
+/// Thousands may be in the middle of a turn at the same time: what an agent has is in one place, and what only a part of a turn needs is
+/// not there during the others.
+pub(crate) fn run_begun(
+    agent: Arc<EffectiveAgent>,
     mut ground: Ground,
     emitter: Emitter,
-) -> Outcome {
+) -> impl Future<Output = Outcome> + Send + 'static {
     let kept =
         Arc::new(Kept { inner: Arc::clone(&ground.context.artifacts), ids: Mutex::default() });
     ground.context.artifacts = Arc::clone(&kept) as Arc<dyn Artifacts>;
-    let mut task = Task::new(agent, ground, emitter);
+    let mut task = Box::new(Task::new(agent, ground, emitter));
     task.ground.recorder.begin(&task.agent, &task.specs);
     task.ground.recorder.message(&Message::user(task.agent.prompt.as_str()));
-    let now = task.ground.tools.inner().inner().now();
-    let whole = whole::whole(&task.agent, &task.ground, now);
-    let ending = match task.remember().await {
-        Ok(()) => match whole {
-            Ok(whole) => {
-                task.whole = whole;
-                task.turns().await
-            }
-            Err(why) => Ending::Failed { why },
-        },
-        Err(why) => {
-            Ending::Failed { why: Failure::NotDone { unmet: vec![Unmet::Unchecked { why }] } }
-        }
-    };
-    task.close_workplace(&ending).await;
-    task.finish(ending, &kept)
+    async move {
+        let ending = task.lives().await;
+        Box::pin(task.close_workplace(&ending)).await;
+        task.finish(ending, &kept)
+    }
 }
 
 /// One task, and everything that changes while it runs.
 struct Task {
-    agent: EffectiveAgent,
+    agent: Arc<EffectiveAgent>,
     ground: Ground,
     emitter: Emitter,
     history: History,
@@ -223,7 +220,7 @@ struct Task {
 }
 
 impl Task {
-    fn new(agent: EffectiveAgent, ground: Ground, emitter: Emitter) -> Self {
+    fn new(agent: Arc<EffectiveAgent>, ground: Ground, emitter: Emitter) -> Self {
         let schema = agent.schema.as_ref().map(|(schema, _)| schema);
         let offered = ground.tools.inner().offered().into_iter().filter(|it| it.name != YIELD);
         let mut specs: Vec<ToolSpec> = offered
@@ -277,36 +274,46 @@ impl Task {
         Ok(())
     }
 
-    async fn turns(&mut self) -> Ending {
+    async fn lives(&mut self) -> Ending {
+        if let Err(why) = Box::pin(self.remember()).await {
+            let unmet = vec![Unmet::Unchecked { why }];
+            return Ending::Failed { why: Failure::NotDone { unmet } };
+        }
+        let now = self.ground.tools.inner().inner().now();
+        match whole::whole(&self.agent, &self.ground, now) {
+            Ok(whole) => self.whole = whole,
+            Err(why) => return Ending::Failed { why },
+        }
         loop {
-            if self.ground.cancel.is_cancelled() {
-                return Ending::Cancelled;
-            }
-            self.notify();
-            if let Some(ending) = self.unkept() {
+            if let Some(ending) = self.turn().await {
                 return ending;
             }
-            let allowance = match self.ground.budget.admit() {
-                Ok(allowance) => allowance,
-                Err(limit) => return Ending::OutOfLimits { limit },
-            };
-            self.report.turns += 1;
-            self.emitter.emit(What::Turn { number: self.report.turns });
-            self.fit();
-            let turn = match self.ask(&allowance).await {
-                Ok(turn) => turn,
-                Err(ask::Stop::Ends(ending)) => return ending,
-                // It is as long as the model says, whatever we believed.
-                Err(ask::Stop::TooLong(ending)) => {
-                    let half = Keep::Tokens(self.history.tokens() / 2);
-                    if self.compact(half) == 0 {
-                        return ending;
-                    }
-                    continue;
-                }
-            };
-            if let Some(ending) = self.take(turn).await {
-                return ending;
+        }
+    }
+
+    /// One turn; `None` to go on.
+    async fn turn(&mut self) -> Option<Ending> {
+        if self.ground.cancel.is_cancelled() {
+            return Some(Ending::Cancelled);
+        }
+        self.notify();
+        if let Some(ending) = self.unkept() {
+            return Some(ending);
+        }
+        let allowance = match self.ground.budget.admit() {
+            Ok(allowance) => allowance,
+            Err(limit) => return Some(Ending::OutOfLimits { limit }),
+        };
+        self.report.turns += 1;
+        self.emitter.emit(What::Turn { number: self.report.turns });
+        self.fit();
+        match self.ask(&allowance).await {
+            Ok(turn) => self.take(turn).await,
+            Err(ask::Stop::Ends(ending)) => Some(ending),
+            // It is as long as the model says, whatever we believed.
+            Err(ask::Stop::TooLong(ending)) => {
+                let half = Keep::Tokens(self.history.tokens() / 2);
+                (self.compact(half) == 0).then_some(ending)
             }
         }
     }
@@ -370,9 +377,13 @@ impl Task {
     }
 
     /// Takes in an answer of the model; `None` to go on.
-    async fn take(&mut self, turn: Turn) -> Option<Ending> {
+    fn take(&mut self, turn: Box<Turn>) -> BoxFuture<'_, Option<Ending>> {
+        Box::pin(self.took(turn))
+    }
+
+    async fn took(&mut self, turn: Box<Turn>) -> Option<Ending> {
         let text = if self.is_whole() { turn.conclusion() } else { turn.message.text() };
-        let Turn { message, stop, .. } = turn;
+        let Turn { message, stop, .. } = *turn;
         let calls: Vec<ToolCall> = message.tool_calls().cloned().collect();
         if !message.parts.is_empty() {
             self.ground.recorder.message(&message);
@@ -525,7 +536,7 @@ impl Task {
         }));
     }
 
-    fn finish(mut self, ending: Ending, kept: &Kept) -> Outcome {
+    fn finish(mut self: Box<Self>, ending: Ending, kept: &Kept) -> Outcome {
         self.report.tool_calls = self.record.len() as u64 + self.own_calls;
         self.report.artifacts = kept.ids();
         self.report.not_agreed =

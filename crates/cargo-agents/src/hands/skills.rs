@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 
 use crate::{
     args::Flags,
-    commands::mcp::offer::{Usable, loaded, usable},
+    commands::door::offer::{Usable, loaded, usable},
     here::visit_again,
     settings::Settings,
 };

@@ -2,6 +2,7 @@
 
 mod behind;
 mod client;
+mod http;
 mod tasks;
 mod wire;
 

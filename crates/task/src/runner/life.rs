@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use agents_agent::definition::{self, Isolation, Spawns};
 use agents_tool::{CallContext, secrets::Mask, tools};
+use futures_util::future::BoxFuture;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
@@ -37,7 +38,7 @@ pub(super) struct Task {
     pub(super) id: TaskId,
     pub(super) parent: Option<TaskId>,
     pub(super) known: Known,
-    pub(super) agent: EffectiveAgent,
+    pub(super) agent: Arc<EffectiveAgent>,
     pub(super) budget: Arc<Budget>,
     pub(super) cancel: CancellationToken,
     /// Where whoever started it works; `None` if that is nobody.
@@ -53,7 +54,7 @@ impl Task {
     ///
     /// Thousands may wait for a slot, and what comes after that takes much more: it is made when it is needed, and gone when it
     /// is done.
-    pub(super) async fn live(self: Box<Self>, mut recorder: Box<dyn Recorder>) -> Outcome {
+    pub(super) async fn live(self: Box<Self>, mut recorder: Box<dyn Recorder>) -> Box<Outcome> {
         let slot = tokio::select! {
             biased;
             () = self.cancel.cancelled() => None,
@@ -63,25 +64,56 @@ impl Task {
         let mut emitter = Emitter::new(self.id, self.agent.path.clone(), sink);
         let model = self.agent.model.model.to_string();
         emitter.start(self.agent.name.as_str(), &model, self.agent.chosen.clone());
-        let Some(slot) = slot else {
-            return self.never(&mut *recorder, emitter, Ending::Cancelled);
-        };
-        let ground = Box::pin(self.ground(slot, &emitter)).await;
-        let ending = match ground {
-            Ok((ground, slot, brief)) => {
-                let Self { mut agent, alive, peer, runner, .. } = *self;
-                brief.iter().for_each(|it| agent.brief(it));
-                let ground = Ground { recorder, ..ground };
-                let outcome = Box::pin(run_begun(agent, ground, emitter)).await;
-                drop((slot, alive, peer));
-                return hidden_in(outcome, &runner.0.around.mask);
-            }
-            Err(_) if self.cancel.is_cancelled() => Ending::Cancelled,
-            Err(Unavailable { message, hint }) => {
-                Ending::Failed { why: Failure::NotStarted { message, hint } }
-            }
-        };
-        self.never(&mut *recorder, emitter, ending)
+        match slot {
+            Some(slot) => self.with_slot(slot, recorder, emitter).await,
+            None => self.never(&mut *recorder, emitter, Ending::Cancelled),
+        }
+    }
+
+    fn with_slot(
+        self: Box<Self>,
+        slot: OwnedSemaphorePermit,
+        mut recorder: Box<dyn Recorder>,
+        emitter: Emitter,
+    ) -> BoxFuture<'static, Box<Outcome>> {
+        Box::pin(async move {
+            let ending = match self.stand(slot, &emitter).await {
+                Ok(stood) => return self.run(stood, recorder, emitter).await,
+                Err(_) if self.cancel.is_cancelled() => Ending::Cancelled,
+                Err(why) => Ending::Failed { why: *why },
+            };
+            self.never(&mut *recorder, emitter, ending)
+        })
+    }
+
+    fn stand<'a>(
+        &'a self,
+        slot: OwnedSemaphorePermit,
+        emitter: &'a Emitter,
+    ) -> BoxFuture<'a, Result<Box<Grounded>, Box<Failure>>> {
+        Box::pin(async move {
+            let stood = self.ground(slot, emitter).await.map(Box::new);
+            stood.map_err(|Unavailable { message, hint }| {
+                Box::new(Failure::NotStarted { message, hint })
+            })
+        })
+    }
+
+    fn run(
+        self: Box<Self>,
+        stood: Box<Grounded>,
+        recorder: Box<dyn Recorder>,
+        emitter: Emitter,
+    ) -> BoxFuture<'static, Box<Outcome>> {
+        let (ground, slot, brief) = *stood;
+        let Self { mut agent, alive, peer, runner, .. } = *self;
+        brief.iter().for_each(|it| Arc::make_mut(&mut agent).brief(it));
+        let running = run_begun(agent, Ground { recorder, ..ground }, emitter);
+        Box::pin(async move {
+            let outcome = running.await;
+            drop((slot, alive, peer));
+            Box::new(hidden_in(outcome, &runner.0.around.mask))
+        })
     }
 
     /// Who writes it down. It is there before the task is, so that whoever knows its id finds it.
@@ -135,7 +167,7 @@ impl Task {
             Arc::new(Spawner {
                 runner: self.runner.clone(),
                 id: self.id,
-                agent: self.agent.clone(),
+                agent: Arc::clone(&self.agent),
                 budget: Arc::clone(&self.budget),
                 holder: Arc::clone(&holder),
                 site: site.clone(),
@@ -283,12 +315,17 @@ impl Task {
     }
 
     /// It ends before its first turn.
-    fn never(&self, recorder: &mut dyn Recorder, mut emitter: Emitter, ending: Ending) -> Outcome {
+    fn never(
+        &self,
+        recorder: &mut dyn Recorder,
+        mut emitter: Emitter,
+        ending: Ending,
+    ) -> Box<Outcome> {
         let (id, path) = (self.id, self.agent.path.clone());
         let outcome = Outcome { id, path, ending, report: Report::default() };
         recorder.end(&outcome);
         emitter.end(&outcome);
-        outcome
+        Box::new(outcome)
     }
 }
 

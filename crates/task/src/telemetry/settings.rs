@@ -108,6 +108,10 @@ impl TelemetrySettings {
         if table.boolean("content") == Some(true) {
             self.content = Content::Shown;
         }
+        // Symposium's own word, for a log of its own: what is not wanted there is not wanted here.
+        if table.boolean("enabled") == Some(false) {
+            self.endpoint = None;
+        }
         table.deny_unknown();
     }
 
@@ -270,6 +274,7 @@ mod tests {
         assert_eq!(with(file, &there).endpoint.as_deref(), Some("http://there:4318/v1/traces"));
         let whole = [there[0], (env::OTLP_TRACES_ENDPOINT, "https://t/in?x=1")];
         assert_eq!(with(file, &whole).endpoint.as_deref(), Some("https://t/in?x=1"));
+        assert_eq!(with(&format!("{file}enabled = false\n"), &[]).endpoint, None);
         for off in [(env::OTEL_SDK_DISABLED, "TRUE"), (env::OTEL_TRACES_EXPORTER, "none")] {
             assert_eq!(with(file, &[there[0], off]).endpoint, None);
         }

@@ -10,8 +10,7 @@ use agents_serve::{
 use agents_system::{atomic, explain::ErrorKind};
 use tokio_util::sync::CancellationToken;
 
-use super::offer::Program;
-use crate::{failure::Failure, output::Output, settings::Settings};
+use crate::{commands::door::offer::Program, failure::Failure, output::Output, settings::Settings};
 
 /// The file with the token, in the directory of what must be remembered: hosts that know it go on knowing it.
 const FILE: &str = "mcp-token";

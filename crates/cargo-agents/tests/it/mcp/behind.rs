@@ -63,6 +63,13 @@ async fn commands_for_agents_are_listed_and_run() {
     let error =
         client.fails("commands", json!({"run": "plugin__helper__count", "args": ["fail"]})).await;
     assert!(error.contains("1 arguments"), "{error}");
+    // It is a tool of its own, too.
+    let tool = client.tools.iter().find(|it| it.name == "plugin__helper__count").unwrap();
+    let description = tool.description.as_deref();
+    assert_eq!(description, Some("Count arguments (a command of the plugin `helper`)"));
+    let said = client.call("plugin__helper__count", json!({"args": ["a", "b", "c"]})).await;
+    assert!(said.content[0].as_text().unwrap().text.contains("3 arguments"), "{said:?}");
+    client.fails("plugin__helper__count", json!({"arguments": 3})).await;
     let error = client.fails("commands", json!({"run": "greet"})).await;
     assert!(
         error.contains("there is no command `greet`") && error.contains("`plugin__helper__count`"),
@@ -167,4 +174,16 @@ async fn a_script_makes_many_calls_and_only_its_result_comes_back() {
     let said = client.ok("execute", json!({ "script": script })).await;
     assert!(said["output"].as_str().unwrap().contains("two notes"), "{said}");
     assert_eq!(client.leave().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_hundred_calls_at_once_go_to_one_server() {
+    let stage = stage();
+    let client = Client::start(&stage, &[], Manner::Plain).await;
+    let find = || json!({"server": "notes", "tool": "find", "arguments": {"words": ["x"]}});
+    let calls = (0..100).map(|_| client.ok("call_tool", find()));
+    for said in futures_util::future::join_all(calls).await {
+        assert!(said["output"].as_str().unwrap().contains("two notes"), "{said}");
+    }
+    assert_eq!(starts(&stage), 1);
 }

@@ -1,6 +1,10 @@
 //! One first event and one last one for every task, however it ends.
 
-use std::{collections::BTreeMap, process::Stdio};
+use std::{
+    collections::BTreeMap,
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+};
 
 use serde_json::Value;
 
@@ -42,7 +46,7 @@ fn however_a_task_ends_it_begins_once_and_ends_once() {
         (says, &[], "completed"),
         (gives_up, &[], "failed gave-up"),
         (fails, &[], "failed model"),
-        ("", &[], "failed model"),
+        ("", &[], "failed not-started"),
         (&TURN.repeat(4), &["--max-turns", "3"], "out-of-limits turns"),
         (sleeps, &["--max-time", "1s", "--allow", "bash"], "out-of-limits time"),
         (&wrong, &["--schema", "{\"type\": \"string\"}"], "failed invalid-result"),
@@ -74,37 +78,34 @@ fn one_that_is_refused_never_begins_and_still_ends_once() {
 fn so_does_every_task_of_a_tree_that_is_cancelled() {
     let script = r#"
 [[replies]]
-when = { text = "lead" }
+when = { text = "lead the way" }
 calls = [{ name = "task", input = { tasks = [
-    { id = "a", assignment = "sleep", agent = "scout" },
-    { id = "b", assignment = "sleep", agent = "scout" },
+    { id = "a", assignment = "slowly", agent = "scout" },
+    { id = "b", assignment = "slowly", agent = "scout" },
 ] } }]
 [[replies]]
-calls = [{ name = "bash", input = { command = "touch $$.started; sleep 72.5" } }]
-[[replies]]
-calls = [{ name = "bash", input = { command = "touch $$.started; sleep 72.5" } }]
+when = { text = "slowly" }
+text = "Too late."
+delay-ms = 600000
 "#;
     let stage = Stage::new(script);
     stage.agent("lead", "spawns: [scout]\n");
     stage.agent("scout", "");
-    let mut command = stage.command(&["run", "lead", "lead", "--allow", "bash", "--json"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let root = stage.world.sample.root();
-    let started = || {
-        let entries = std::fs::read_dir(&root).unwrap().flatten();
-        entries.filter(|it| it.path().extension().is_some_and(|it| it == "started")).count()
-    };
-    while started() < 2 {
-        std::thread::sleep(std::time::Duration::from_millis(10));
+    let mut command = stage.command(&["run", "lead", "lead the way", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut events: Vec<Value> = Vec::new();
+    let asks = |it: &&Value| it["event"] == "turn" && it["path"].as_array().unwrap().len() == 2;
+    while events.iter().filter(asks).count() < 2 {
+        events.push(serde_json::from_str(&lines.next().unwrap()).unwrap());
     }
     let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let events: Vec<Value> = lines.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    events.extend(lines.map(|it| serde_json::from_str::<Value>(&it).unwrap()));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
     let tasks = by_task(&events);
     assert_eq!(tasks.len(), 3);
-    assert!(tasks.values().all(|events| state(events) == "cancelled"), "{lines}");
+    assert!(tasks.values().all(|events| state(events) == "cancelled"), "{events:?}");
     let last = &events[events.len() - 1];
     assert_eq!(last["path"], serde_json::json!(["lead"]), "children end before their parent");
 }

@@ -163,9 +163,8 @@ fn a_task_of_a_batch_that_never_had_its_turn_can_go_on() {
     kill(Pid::from_raw(scene.supervisor().unwrap()), Signal::SIGKILL).unwrap();
     scene.run(&["wait", ids[0], ids[1]]);
     let run = scene.run(&["resume", ids[1], "go on"]);
+    // Only what it was told says `second`.
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "Then without it.\n"), "{run:?}");
-    let page = scene.run(&["show", "last"]).stdout;
-    assert!(page.contains("the second"), "{page}");
 }
 
 #[test]

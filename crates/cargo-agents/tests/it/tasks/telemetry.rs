@@ -66,11 +66,14 @@ struct KeyValue {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 enum AnyValue {
-    StringValue(String),
-    IntValue(String),
-    DoubleValue(f64),
+    #[serde(rename = "stringValue")]
+    Text(String),
+    #[serde(rename = "intValue")]
+    Whole(String),
+    #[serde(rename = "doubleValue")]
+    Real(f64),
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -86,8 +89,8 @@ impl Span {
     fn attribute(&self, key: &str) -> String {
         let found = self.attributes.iter().find(|it| it.key == key);
         match found.map(|it| &it.value) {
-            Some(AnyValue::StringValue(text) | AnyValue::IntValue(text)) => text.clone(),
-            Some(AnyValue::DoubleValue(number)) => number.to_string(),
+            Some(AnyValue::Text(text) | AnyValue::Whole(text)) => text.clone(),
+            Some(AnyValue::Real(number)) => number.to_string(),
             None => String::new(),
         }
     }
@@ -102,7 +105,7 @@ fn spans(collector: &Collector) -> BTreeMap<String, Span> {
         for resource in request.resource_spans {
             let service = &resource.resource.attributes[0];
             assert_eq!(service.key, "service.name");
-            assert!(matches!(&service.value, AnyValue::StringValue(it) if it == "nightly"));
+            assert!(matches!(&service.value, AnyValue::Text(it) if it == "nightly"));
             for scope in resource.scope_spans {
                 assert_eq!(scope.scope.name, "cargo-agents");
                 all.extend(scope.spans.into_iter().map(|it| (it.name.clone(), it)));
@@ -114,20 +117,21 @@ fn spans(collector: &Collector) -> BTreeMap<String, Span> {
 
 const TREE: &str = r#"
 [[replies]]
+when = { result = "It is so" }
+text = "It is so, says the scout."
+usage = { input = 200, output = 20 }
+[[replies]]
+when = { result = "tiny-sql" }
+text = "It is so."
+usage = { input = 70, output = 7 }
+[[replies]]
 when = { text = "lead the way" }
 text = "I will ask."
 calls = [{ name = "task", input = { tasks = [{ id = "a", assignment = "look", agent = "scout" }] } }]
 usage = { input = 120, output = 12 }
 [[replies]]
-when = { text = "look" }
 calls = [{ name = "read", input = { path = "Cargo.toml" } }]
 usage = { input = 50, output = 5 }
-[[replies]]
-text = "It is so."
-usage = { input = 70, output = 7 }
-[[replies]]
-text = "It is so, says the scout."
-usage = { input = 200, output = 20 }
 "#;
 
 fn stage() -> Stage {

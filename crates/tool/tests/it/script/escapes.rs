@@ -154,7 +154,7 @@ fn the_process_itself_is_confined() {
         }
         let processes = fs_err::read_dir("/proc").unwrap().flatten().map(|it| it.path());
         let is_ours = |dir: &std::path::PathBuf| {
-            let line = std::fs::read_to_string(dir.join("cmdline")).unwrap_or_default();
+            let line = fs_err::read_to_string(dir.join("cmdline")).unwrap_or_default();
             line.contains("agents-interpreter\0marked-by-this-test")
         };
         let dir = processes.into_iter().find(is_ours).unwrap();
