@@ -487,9 +487,8 @@ pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
         "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable" | "acp"
         | "doctor" | "host" | "init" | "mcp" | "model" | "plan" | "plugin" | "search"
-        | "self-update" | "status" | "sync" | "task" | "tour" | "uninstall" | "update" | "use" => {
-            Some(Audience::Humans)
-        }
+        | "secret" | "self-update" | "status" | "sync" | "task" | "tour" | "uninstall"
+        | "update" | "use" => Some(Audience::Humans),
         _ => None,
     }
 }

@@ -34,6 +34,7 @@ pub const RESERVED: &[&str] = &[
     "plan",
     "plugin",
     "search",
+    "secret",
     "self-update",
     "status",
     "sync",

@@ -317,14 +317,14 @@ impl Surroundings for Place {
     fn equip<'a>(&'a self, wearer: Wearer<'a>) -> BoxFuture<'a, Result<Equipment, Unavailable>> {
         Box::pin(async move {
             let Wearer { definition, rights, area, id } = wearer;
-            let known = self.known_to(definition, rights).await;
             let session = Session {
                 session_id: Some(id.to_string()),
                 agent_type: Some(definition.name.to_string()),
                 ..Session::default()
             };
-            let mut given =
-                self.hands.equip(hands::Wearer { definition, rights, area, session }).await;
+            let wearer = hands::Wearer { definition, rights, area, session };
+            let (known, mut given) =
+                tokio::join!(self.known_to(definition, rights), self.hands.equip(wearer));
             known.tools.into_iter().for_each(|tool| {
                 let twice = given.catalogue.add_shared(tool).err();
                 given.findings.extend(twice.map(|it| Finding::warning(it.to_string())));

@@ -18,10 +18,13 @@ fn system(stage: &Stage) -> String {
 
 const NOTES: &str = r#"
 [[replies]]
+when = { result = "bytes" }
+text = "Noted."
+[[replies]]
 when = { text = "first" }
 calls = [{ name = "memory", input = { action = "append", text = "the build needs nightly" } }]
 [[replies]]
-text = "Noted."
+text = "I know."
 "#;
 
 #[test]
@@ -102,19 +105,20 @@ fn a_task_has_the_skills_that_its_definition_chooses() {
 
 const WRITES: &str = r#"
 [[replies]]
-when = { text = "asks" }
-calls = [{ name = "send_peer_message", input = { target = "listener", body = "the answer is 42" } }]
-[[replies]]
-when = { text = "listens" }
-calls = [{ name = "check_messages", input = { wait_ms = 30000 } }]
-[[replies]]
 when = { result = "the answer is 42" }
 text = "I heard it."
 [[replies]]
 when = { result = "no tool" }
 text = "I have nothing to hear with."
 [[replies]]
+when = { result = "sent to" }
 text = "I told it."
+[[replies]]
+when = { text = "asks" }
+calls = [{ name = "send_peer_message", input = { target = "listener", body = "the answer is 42" } }]
+[[replies]]
+when = { text = "listens" }
+calls = [{ name = "check_messages", input = { wait_ms = 30000 } }]
 "#;
 
 #[test]
