@@ -36,10 +36,11 @@ pub const USER_PLUGINS: &str = "user-plugins";
 const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs"];
 
 /// Tables that another room reads.
-const OF_OTHERS: &[&str] = &["mcp-servers", "models", "providers", "tasks", "telemetry", "web"];
+const OF_OTHERS: &[&str] =
+    &["mcp-servers", "models", "providers", "secrets", "tasks", "telemetry", "web"];
 
 /// Those of them that people write keys into.
-const TEMPTING: [&str; 4] = ["mcp-servers", "providers", "telemetry", "web"];
+const TEMPTING: [&str; 5] = ["mcp-servers", "providers", "secrets", "telemetry", "web"];
 
 /// The user's configuration, as far as plugins go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

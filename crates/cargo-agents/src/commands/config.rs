@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use agents_model::settings::ModelSettings;
 use agents_plugin::config::{Config, Origin, Setting};
 use agents_system::edit::{Edit, Format, apply};
-use agents_task::{TaskSettings, telemetry::TelemetrySettings};
+use agents_task::{TaskSettings, secret::SecretSettings, telemetry::TelemetrySettings};
 use agents_tool::settings::ToolSettings;
 use camino::Utf8Path;
 use serde::Serialize;
@@ -80,6 +80,7 @@ pub(crate) fn run(
             output.findings(&ModelSettings::load(dirs)?.findings);
             output.findings(&TaskSettings::load(dirs)?.findings);
             output.findings(&ToolSettings::load(dirs)?.findings);
+            output.findings(&SecretSettings::load(dirs)?.findings);
             output.findings(&TelemetrySettings::load(dirs)?.findings);
         }
     }
@@ -94,6 +95,7 @@ fn all(settings: &Settings) -> Result<Vec<Setting>, Failure> {
     all.extend(TaskSettings::settings(dirs)?);
     all.extend(ModelSettings::settings(dirs)?);
     all.extend(ToolSettings::settings(dirs)?);
+    all.extend(SecretSettings::settings(dirs)?);
     all.extend(TelemetrySettings::settings(dirs)?);
     all.extend(tables);
     Ok(all)

@@ -26,10 +26,11 @@ use agents_system::{
 use agents_task::{
     Broker, Caller, Patience, Runner, Surroundings, TaskRequest, TaskSettings,
     broker::Asks,
-    event::Event as TaskEvent,
+    event::{Event as TaskEvent, Sink},
     isolate::Carry,
     request::DispatchSource,
     runner::Common,
+    subagents::LifeHooks,
     telemetry::{self, Telemetry, TelemetrySettings},
 };
 use agents_tool::artifacts::ArtifactDir;
@@ -38,7 +39,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    super::task::{self, Place, asks},
+    super::task::{
+        self, Place, asks,
+        secrets::{Attended, Secrets},
+    },
     board::Board,
     live::Live,
     orders::Orders,
@@ -60,6 +64,8 @@ pub(super) struct Studio {
     caller: Caller,
     leave: Leave,
     floor: Floor,
+    /// What runs when its tasks begin and end.
+    hooks: Arc<LifeHooks>,
     tasks: mpsc::UnboundedReceiver<(String, Box<TaskEvent>)>,
     asks: Option<Asks>,
     cancel: CancellationToken,
@@ -86,37 +92,41 @@ impl Studio {
             }
             None => (Broker::unattended(), None),
         };
+        let secrets = Secrets::load(settings, &manner.secrets)?;
+        let attended = if asks.is_some() { Attended::Here } else { Attended::No };
+        let desk = secrets.desk(&broker, attended, &said, &place);
         let spans = TelemetrySettings::load(&settings.dirs)?;
         output.findings(&spans.findings);
         let spans = Telemetry::start(&spans);
         let (floor, cancel) = (Floor::default(), CancellationToken::new());
         let (send, tasks) = mpsc::unbounded_channel();
         let (heard, interrupt) = (floor.clone(), cancel.clone());
+        let shown = Arc::new(move |event: &TaskEvent| {
+            // A program that ended because of Ctrl-C is not a reason to ask the model again.
+            if process::interrupted() {
+                interrupt.cancel();
+            }
+            if let Some(node) = heard.heard(event) {
+                // Whoever shows events may be gone; the tasks go on.
+                drop(send.send((node.to_string(), Box::new(event.clone()))));
+            }
+        });
+        let (start, stop) = (said.start_hooks.clone(), said.stop_hooks.clone());
+        let hooks = Arc::new(LifeHooks::new(start, stop, shown));
         let common = Common {
             settings: said.for_preflight(place.preferences()),
             broker,
-            sink: telemetry::besides(
-                spans.as_ref(),
-                Arc::new(move |event: &TaskEvent| {
-                    // A program that ended because of Ctrl-C is not a reason to ask the model again.
-                    if process::interrupted() {
-                        interrupt.cancel();
-                    }
-                    if let Some(node) = heard.heard(event) {
-                        // Whoever shows events may be gone; the tasks go on.
-                        drop(send.send((node.to_string(), Box::new(event.clone()))));
-                    }
-                }),
-            ),
+            sink: telemetry::besides(spans.as_ref(), Arc::clone(&hooks) as Arc<dyn Sink>),
             artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
             transcripts: Some(task::transcripts(settings)),
-            secrets: None,
+            secrets: Some(desk),
             patience: Patience::default(),
             // The scheduler counts those of the plan; what they start shares the rest.
             concurrency: said.concurrency.max(1024),
             cancel: cancel.clone(),
         };
         let runner = Runner::new(Arc::clone(&place) as Arc<dyn Surroundings>, common);
+        secrets.hide(&runner);
         if let Some(spans) = &spans {
             spans.hide(&runner.around().mask);
         }
@@ -133,7 +143,7 @@ impl Studio {
         let mut caller = Caller { source: Some(DispatchSource::Plan), ..user };
         leave.grants.iter().for_each(|grant| caller.standing.grants.add(grant.clone()));
         let concurrency = said.concurrency;
-        Ok(Self { place, runner, caller, leave, floor, tasks, asks, cancel, concurrency })
+        Ok(Self { place, runner, caller, leave, floor, hooks, tasks, asks, cancel, concurrency })
     }
 
     /// The provider that would answer for an agent.
@@ -345,7 +355,7 @@ async fn driven(
         live.task(task, event)?;
     }
     live.pause();
-    studio.place.end().await;
+    tokio::join!(studio.place.end(), studio.hooks.drained(task::HOOKS));
     run.output.findings(&studio.place.heard());
     match ended {
         Ok(Ok((ending, scheduler))) => Ok(Driven::Ended(ending, Box::new(scheduler))),
