@@ -50,14 +50,16 @@ pub(crate) fn run(ground: &Ground, rounds: usize, programs: &[(String, String)])
             command
         })
         .collect();
-    let mut first = |command: &mut Command| -> Duration {
+    let first = |command: &mut Command| -> Duration {
         let began = Instant::now();
         let mut child = command.spawn().unwrap();
         let at: Instant = arrivals.recv_timeout(Duration::from_secs(20)).expect("a request");
         assert!(child.wait().unwrap().success());
         at - began
     };
-    commands.iter_mut().for_each(|it| drop(first(it)));
+    for command in &mut commands {
+        first(command);
+    }
     let mut all = vec![Vec::with_capacity(rounds); commands.len()];
     for _ in 0..rounds {
         for (command, times) in commands.iter_mut().zip(&mut all) {
