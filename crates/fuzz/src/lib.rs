@@ -16,6 +16,9 @@
 //! | `agent_…` | definitions of agents, one target for each dialect: see [`agents`] |
 //! | `lockfile` | `Cargo.lock`, which we read without a TOML parser |
 //! | `shell` | a command that a model wants to run, judged by `bash(cargo *)` |
+//! | `answer_…` | the answer of a model, one target for each wire format: see [`wires`] |
+//! | `hook_input`, `hook_output` | what hosts tell hooks and hooks tell hosts, from each format to all others |
+//! | `plan`, `script` | plans and scripted models |
 
 #![allow(
     clippy::unwrap_used,
@@ -26,12 +29,15 @@
 )]
 
 use agents_agent::definition::Dialect;
+use agents_model::wire::Wire;
 use agents_system::edit::Format;
 
 pub mod agents;
 pub mod commands;
 pub mod edits;
 pub mod files;
+pub mod plans;
+pub mod wires;
 
 /// A target: its name, which is also that of its directory of seeds, and what it does with an input.
 pub type Target = (&'static str, fn(&[u8]));
@@ -63,6 +69,14 @@ pub const TARGETS: &[Target] = &[
     ("agent_qwen", |data| agents::check(Dialect::Qwen, data)),
     ("agent_factory", |data| agents::check(Dialect::Factory, data)),
     ("shell", |data| text(data, commands::shell)),
+    ("answer_messages", |data| wires::answer(Wire::Messages, data)),
+    ("answer_chat", |data| wires::answer(Wire::Chat, data)),
+    ("answer_responses", |data| wires::answer(Wire::Responses, data)),
+    ("answer_gemini", |data| wires::answer(Wire::Gemini, data)),
+    ("hook_input", wires::hook_input),
+    ("hook_output", |data| text(data, wires::hook_output)),
+    ("plan", |data| text(data, plans::plan)),
+    ("script", |data| text(data, plans::script)),
 ];
 
 /// Runs the target of that name.

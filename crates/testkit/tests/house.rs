@@ -122,6 +122,9 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-host",
             "agents-agent",
             "agents-tool",
+            "agents-hook",
+            "agents-model",
+            "agents-plan",
         ],
     ),
     // The scripted endpoint is part of the program, and what tests stand on.
@@ -179,6 +182,17 @@ fn rooms_know_only_the_rooms_below_them() {
             }
             assert!(allowed[name].contains(&known), "{name} may not know {known}");
         }
+    }
+}
+
+#[test]
+fn every_room_is_on_the_map() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    for (room, _) in ROOMS.iter().filter(|(name, _)| !name.ends_with("-suite")) {
+        assert!(
+            readme.contains(&format!("| [`{room}`](crates/")),
+            "README.md does not tell of {room}"
+        );
     }
 }
 

@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use hosts_suite::{
     client::{Client, Place, Scope},
     install::Prefix,
+    table::Verdict,
 };
 
 use crate::{
     ground::{
         ALLOWED, FORBIDDEN, Ground, REASON, SERVER, SKILL, SKILL_DESCRIPTION, TOKEN, TOOL, Tree,
     },
-    report::{Column, Row, Verdict},
+    report::{Column, Row},
 };
 
 /// What the user types. It names nothing that we bring.
@@ -35,7 +36,8 @@ pub(crate) fn check(
     built: &Utf8Path,
     keep: bool,
 ) -> anyhow::Result<Row> {
-    let mut row = Row::new(client.host(), prefix.version(client.package())?, scope);
+    let version = prefix.version(client.package())?;
+    let mut row = Row::new([client.host(), &version, scope.word()]);
     let touch = |file: &str| client.shell_input(&format!("touch {file}"));
     let calls = Vec::from([
         (client.tool(SERVER, TOOL), json!({"krate": "tiny-sql"})),
@@ -79,10 +81,10 @@ pub(crate) fn check(
     row.set(Column::Restarts, restarted(&again, &requests, &client.tool(SERVER, TOOL)));
 
     if !row.is_good() {
-        row.account = format!("{said}\n--- after uninstall\n{}", account(&again));
+        row.note(format!("{said}\n--- after uninstall\n{}", account(&again)));
     }
     if keep {
-        row.kept_at = Some(ground.keep());
+        row.note(format!("  left in {}", ground.keep()));
     }
     Ok(row)
 }

@@ -5,10 +5,12 @@
 //! | [`client`] | one file per client: its package, the user's own files and environment, its command line |
 //! | [`install`] | clients and node from npm into a prefix that is kept, our own programs from cargo |
 //! | [`confine`] | a network without anybody in it |
+//! | [`table`] | what was seen |
 
 pub mod client;
 pub mod confine;
 pub mod install;
+pub mod table;
 
 use std::io::Write as _;
 

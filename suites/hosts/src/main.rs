@@ -30,6 +30,7 @@ use hosts_suite::{
     client::{self, Client},
     confine,
     install::{self, Prefix},
+    table,
 };
 
 /// Start real coding agents after a sync and see what reached them
@@ -86,16 +87,11 @@ fn run(
     for client in clients {
         for scope in client.scopes() {
             let row = check::check(client.as_ref(), *scope, prefix, built, args.keep)?;
-            report::progress(&row);
+            row.tell();
             rows.push(row);
         }
     }
-    report::print(&rows)?;
-    if args.update_docs {
-        report::write_page(&rows)?;
-    }
-    let all_good = rows.iter().all(report::Row::is_good);
-    Ok(if all_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    table::conclude(&rows, args.update_docs.then_some(&report::PAGE))
 }
 
 fn chosen(names: &[String]) -> anyhow::Result<Vec<Box<dyn Client>>> {

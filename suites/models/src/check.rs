@@ -11,11 +11,12 @@ use camino::Utf8Path;
 use hosts_suite::{
     client::{Client, Place},
     install::Prefix,
+    table::Verdict,
 };
 use serde_json::{Value, json};
 
 use crate::{
-    report::{Column, Row, Verdict},
+    report::{Column, Row},
     server::Server,
     subject::{Subject, Way},
 };
@@ -41,7 +42,7 @@ fn check_server(subject: &Subject, prefix: &Prefix, built: &Utf8Path) -> anyhow:
     let server = Server::start(prefix.root())?;
     let provider = format!("kind = \"openai-compatible\"\nurl = \"{}\"\n", server.url());
     let asked = ask(&scratch, built, prefix, &provider, &[])?;
-    let mut row = Row::new(&subject.name, subject.kind(), "SmolLM2-135M".to_owned());
+    let mut row = Row::new([&subject.name, subject.kind(), "SmolLM2-135M"]);
     row.set(
         Column::Answers,
         Verdict::from(asked.text("/answer").is_some_and(|it| !it.is_empty()), || {
@@ -91,7 +92,8 @@ fn check_program(
     };
     let environment = client.env(&place);
     let asked = ask(&scratch, built, prefix, &provider, &environment)?;
-    let mut row = Row::new(&subject.name, subject.kind(), prefix.version(client.package())?);
+    let version = prefix.version(client.package())?;
+    let mut row = Row::new([&subject.name, subject.kind(), &version]);
     // Some end their turn when they are refused something.
     let answered =
         asked.text("/answer").is_some_and(|it| it.contains(ANSWER) || it.contains(BEFORE));

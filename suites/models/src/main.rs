@@ -31,6 +31,7 @@ use clap::Parser;
 use hosts_suite::{
     confine,
     install::{self, Prefix},
+    table,
 };
 
 use crate::subject::Subject;
@@ -91,13 +92,8 @@ fn run(
     let mut rows = Vec::new();
     for subject in subjects {
         let row = check::check(subject, prefix, built)?;
-        report::progress(&row);
+        row.tell();
         rows.push(row);
     }
-    report::print(&rows)?;
-    if args.update_docs {
-        report::write_page(&rows)?;
-    }
-    let all_good = rows.iter().all(report::Row::is_good);
-    Ok(if all_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    table::conclude(&rows, args.update_docs.then_some(&report::PAGE))
 }

@@ -202,7 +202,7 @@ fn cancelling_ends_the_programs_of_the_agent_and_is_told_when_that_is_done() {
     scene.until("started");
     let list = scene.run(&["list"]);
     assert!(list.stdout.contains("running"), "{list:?}");
-    assert!(is_running("sleep\x0061.375\0"));
+    until(|| is_running("sleep\x0061.375\0"));
     let cancelled = scene.run(&["cancel", &id[..]]);
     assert_eq!(cancelled.code, Some(0), "{cancelled:?}");
     assert!(cancelled.stderr.ends_with(": cancelled\n"), "{}", cancelled.stderr);
@@ -248,7 +248,7 @@ fn whoever_attaches_sees_it_from_the_beginning_and_leaves_with_ctrl_c() {
     assert_eq!(child.wait().unwrap().code(), Some(0), "{seen}");
     assert!(seen.contains("model demo/default"), "{seen}");
     assert!(seen.contains("detached: `helper` goes on"), "{seen}");
-    assert!(is_running("sleep\x0063.125\0"));
+    until(|| is_running("sleep\x0063.125\0"));
     scene.run(&["cancel", &id]);
 
     // Afterwards it has the result, and every event once more.
@@ -420,7 +420,7 @@ fn nonsense_on_the_socket_hurts_nobody_and_other_versions_are_told() {
     let told = talk(&[other, "{\"request\":\"list\"}\n"]);
     assert!(told.contains("of version 9.9 (protocol 99)"), "{told}");
     assert!(talk(&[other, "{\"request\":\"status\"}\n"]).contains("\"workers\":["));
-    assert!(is_running("sleep\x0067.625\0"));
+    until(|| is_running("sleep\x0067.625\0"));
     let run = scene.run(&["supervisor", "--stop"]);
     assert_eq!(run.code, Some(3), "{run:?}");
     assert_eq!(scene.run(&["cancel", &id]).code, Some(0));

@@ -1,0 +1,37 @@
+//! Files that say what agents do: plans and scripts.
+
+use agents_model::script::ScriptFile;
+use agents_plan::{
+    check::{self, Facts},
+    expand::expand,
+    file::{Bundle, PlanFile},
+};
+
+use crate::files::{check_findings, has_error};
+
+/// A plan can be read or a finding says why not; one that is sound can be laid out.
+pub fn plan(text: &str) {
+    for name in ["plan.toml", "plan.yaml", "plan.json"] {
+        let (file, findings) = PlanFile::parse(name.into(), text);
+        // With a wrong key in it the rest is still looked at.
+        assert!(file.is_some() || has_error(&findings), "{findings:?}");
+        let Some(file) = file else { continue };
+        let bundle = Bundle::single(file);
+        let facts = Facts::default();
+        let findings = [findings, check::check(&bundle, &facts)].concat();
+        check_findings(&findings, text);
+        if check::is_sound(&findings) {
+            // Parameters without a value are the user's to give.
+            let _ = expand(&bundle, &facts, &std::collections::BTreeMap::new());
+        }
+    }
+}
+
+/// The text as a script, in all three forms.
+pub fn script(text: &str) {
+    for parse in [ScriptFile::parse_toml, ScriptFile::parse_json, ScriptFile::parse_yaml] {
+        if let Err(error) = parse(text) {
+            assert!(!error.to_string().is_empty());
+        }
+    }
+}

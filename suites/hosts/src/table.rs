@@ -1,0 +1,128 @@
+//! What a suite saw, as a table: a row for each subject, a column for each thing that is looked at.
+
+use std::{fmt, io::Write as _, process::ExitCode};
+
+use camino::Utf8Path;
+
+use crate::say;
+
+/// What is looked at.
+pub trait Column: Copy + Eq + fmt::Debug + 'static {
+    /// What the columns before these say about the subject, e.g. its name and version.
+    const SUBJECT: &'static [&'static str];
+    /// All of them in order, with what stands at the head of the table.
+    const ALL: &'static [(Self, &'static str)];
+}
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// As it should be.
+    Yes,
+    /// Nothing is said about it, which is allowed.
+    NotTold,
+    /// Something else.
+    No(String),
+}
+
+impl Verdict {
+    /// As it should be, if this is so.
+    pub fn from(good: bool, otherwise: impl FnOnce() -> String) -> Self {
+        if good { Self::Yes } else { Self::No(otherwise()) }
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::NotTold => "no",
+            Self::No(_) => "NO",
+        }
+    }
+}
+
+/// One subject.
+#[derive(Debug)]
+pub struct Row<C> {
+    subject: Vec<String>,
+    seen: Vec<(C, Verdict)>,
+    notes: Vec<String>,
+}
+
+impl<C: Column> Row<C> {
+    /// For a subject; one cell for each of [`Column::SUBJECT`].
+    #[must_use]
+    pub fn new<const N: usize>(subject: [&str; N]) -> Self {
+        Self { subject: subject.map(str::to_owned).to_vec(), seen: Vec::new(), notes: Vec::new() }
+    }
+
+    /// Says what was seen.
+    pub fn set(&mut self, column: C, verdict: Verdict) {
+        self.seen.push((column, verdict));
+    }
+
+    /// Says something that is not for the table, but for whoever waits.
+    pub fn note(&mut self, line: String) {
+        self.notes.push(line);
+    }
+
+    /// Whether everything is as it should be.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.seen.iter().all(|(_, verdict)| !matches!(verdict, Verdict::No(_)))
+    }
+
+    /// Tells what it came to, as soon as that is known.
+    pub fn tell(&self) {
+        let word = if self.is_good() { "good" } else { "NOT GOOD" };
+        say(&format!("{}: {word}", self.subject.join(" ")));
+        for (column, verdict) in &self.seen {
+            if let Verdict::No(why) = verdict {
+                say(&format!("  {column:?}: {why}"));
+            }
+        }
+        self.notes.iter().for_each(|line| say(line));
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let words = C::ALL.iter().map(|(column, _)| {
+            let seen = self.seen.iter().find(|(it, _)| it == column);
+            seen.map_or("-", |(_, verdict)| verdict.word()).to_owned()
+        });
+        self.subject.iter().cloned().chain(words).collect()
+    }
+}
+
+/// The rows under the names of their columns, as Markdown.
+fn table<C: Column>(rows: &[Row<C>]) -> String {
+    let names = C::ALL.iter().map(|(_, name)| name);
+    let head: Vec<String> = C::SUBJECT.iter().chain(names).map(|it| (*it).to_owned()).collect();
+    let rule = head.iter().map(|name| "-".repeat(name.len())).collect();
+    let lines = [head, rule].into_iter().chain(rows.iter().map(Row::cells));
+    lines.map(|cells| format!("| {} |\n", cells.join(" | "))).collect()
+}
+
+/// A page of the documentation that a suite writes.
+#[derive(Debug)]
+pub struct Page {
+    /// Its name below `docs`.
+    pub name: &'static str,
+    /// What stands before the table.
+    pub before: &'static str,
+    /// What its columns mean.
+    pub after: &'static str,
+}
+
+/// Ends a suite: the table on standard output and, if asked for, on its page; 1 where something is not as it should be.
+///
+/// # Errors
+/// The table or the page cannot be written.
+pub fn conclude<C: Column>(rows: &[Row<C>], page: Option<&Page>) -> anyhow::Result<ExitCode> {
+    let table = table(rows);
+    write!(std::io::stdout(), "{table}")?;
+    if let Some(Page { name, before, after }) = page {
+        let docs = Utf8Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"));
+        fs_err::write(docs.join(name), format!("{before}\n{table}\n{after}"))?;
+    }
+    let all_good = rows.iter().all(Row::is_good);
+    Ok(if all_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
