@@ -6,6 +6,7 @@ mod mcp;
 mod model;
 mod plan;
 mod task;
+mod worker;
 
 use std::ffi::OsString;
 
@@ -18,10 +19,11 @@ pub(crate) use later::Later;
 pub(crate) use mcp::McpArgs;
 pub(crate) use model::ModelCommand;
 pub(crate) use plan::{
-    DrawingFormat, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner, PlanParams,
+    DrawingFormat, Engine, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner, PlanParams,
     PlanResumeArgs, PlanRunArgs, PlanShowArgs,
 };
 pub(crate) use task::{BatchArgs, Lasting, Manner, PageFormat, ResumeArgs, RunArgs, TaskCommand};
+pub(crate) use worker::WorkerArgs;
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
 #[derive(Debug, Parser)]
@@ -238,6 +240,13 @@ pub(crate) enum Command {
 What sub-agents may do without asking is said here, and cannot be widened by whoever calls."
     )]
     Mcp(McpArgs),
+    /// Run tasks of plans for a Restate cluster, until Ctrl-C
+    #[command(
+        after_help = "Keys of models are those of this machine and stay here. `[engine.restate]` in the configuration says where the server is:
+  cargo agents worker --listen 127.0.0.1:9080
+  cargo agents worker --listen 10.0.0.7:9080 --identity-key publickeyv1_... --mode accept-edits"
+    )]
+    Worker(WorkerArgs),
     /// See the workflow commands of your coding agents
     #[command(name = "command")]
     Workflow {

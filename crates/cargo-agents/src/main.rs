@@ -169,6 +169,7 @@ fn obey(
         Some(Command::Task { command }) => commands::task::run(settings, output, &command.0),
         Some(Command::Plan { command }) => commands::plan::run(settings, output, &command.0),
         Some(Command::Mcp(args)) => commands::mcp::run(settings, output, &args),
+        Some(Command::Worker(args)) => commands::worker::run(settings, output, &args),
         Some(Command::Workflow { command }) => {
             commands::workflow::run(settings, output, &command.0)
         }

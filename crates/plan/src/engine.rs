@@ -7,6 +7,7 @@ mod handle;
 mod life;
 #[cfg(feature = "restate")]
 pub mod restate;
+pub mod settings;
 
 use std::{
     collections::{HashMap, HashSet},

@@ -36,7 +36,7 @@ pub const USER_PLUGINS: &str = "user-plugins";
 const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs", "telemetry"];
 
 /// Tables that another room reads.
-const OF_OTHERS: &[&str] = &["mcp-servers", "models", "providers", "tasks", "web"];
+const OF_OTHERS: &[&str] = &["engine", "mcp-servers", "models", "providers", "tasks", "web"];
 
 /// Those of them that people write keys into.
 const TEMPTING: [&str; 3] = ["mcp-servers", "providers", "web"];

@@ -179,6 +179,19 @@ pub(crate) struct PlanManner {
     /// Leave what was done in worktrees on branches
     #[arg(long)]
     pub(crate) on_branch: bool,
+    /// Where tasks run; a run that goes on stays where it is unless this says otherwise
+    #[arg(long, value_enum, value_name = "ENGINE")]
+    pub(crate) engine: Option<Engine>,
+}
+
+/// Where the tasks of a plan run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    /// In this process
+    #[default]
+    Local,
+    /// On the workers of a Restate cluster, see `cargo agents worker`
+    Restate,
 }
 
 fn param(text: &str) -> Result<(String, String), String> {

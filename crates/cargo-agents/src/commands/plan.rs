@@ -1,6 +1,8 @@
 //! `cargo agents plan …`
 
 pub(crate) mod check;
+#[cfg(feature = "restate")]
+mod cluster;
 mod drive;
 mod facts;
 mod live;
@@ -8,9 +10,10 @@ mod orders;
 pub(crate) mod runs;
 mod show;
 mod start;
+pub(crate) mod team;
 mod told;
 pub(crate) mod view;
-mod work;
+pub(crate) mod work;
 
 use std::process::ExitCode;
 

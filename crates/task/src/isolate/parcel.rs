@@ -117,8 +117,7 @@ impl Worktrees {
     ) -> Result<Utf8PathBuf, IsolateError> {
         let (store, tree) = (home.join("store"), home.join("trees").join(commit));
         let done = home.join("trees").join(format!("{commit}.done"));
-        let _one_at_a_time =
-            Lock::acquire(&home.join("lock"), PATIENCE, &Progress::silent())?;
+        let _one_at_a_time = Lock::acquire(&home.join("lock"), PATIENCE, &Progress::silent())?;
         if done.is_file() && tree.is_dir() {
             return Ok(tree);
         }
@@ -131,7 +130,8 @@ impl Worktrees {
             match source {
                 Source::File(file) => git.run(None, ["bundle", "unbundle", file.as_str()])?,
                 Source::Remote { url, reference } => {
-                    let fetch = ["fetch", "--quiet", "--no-tags", "--depth=1", "--", url, reference];
+                    let fetch =
+                        ["fetch", "--quiet", "--no-tags", "--depth=1", "--", url, reference];
                     git.clone().outward().run(None, fetch)?
                 }
             };

@@ -12,7 +12,7 @@ use std::{
 
 use agents_agent::definition::PermissionMode;
 use agents_plan::{
-    engine::{DriveError, Driver, Handle, wall_clock},
+    engine::{DriveError, Driver, Handle, settings::RestateSettings, wall_clock},
     event::{Answer, Event, Index, PlanEnding, What},
     graph::Graph,
     journal::{Journal, Journals, Options, Origin, RunId},
@@ -20,15 +20,13 @@ use agents_plan::{
 };
 use agents_system::{
     ask::{Asker, Choice},
-    explain::{ErrorKind, Explain as _},
+    explain::{ErrorKind, Explain as _, with_causes},
     process,
 };
 use agents_task::{
-    Broker, Caller, Patience, Runner, Surroundings, TaskRequest, TaskSettings, broker::Asks,
-    event::Event as TaskEvent, isolate::Carry, request::DispatchSource, runner::Common,
-    workplace::Settle,
+    Broker, Caller, Runner, TaskRequest, TaskSettings, broker::Asks, event::Event as TaskEvent,
+    isolate::Carry, workplace::Settle,
 };
-use agents_tool::artifacts::ArtifactDir;
 use camino::Utf8PathBuf;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -37,11 +35,17 @@ use super::{
     super::task::{self, Place, asks},
     live::Live,
     orders::Orders,
+    team::Team,
     told,
     view::{self, EventView, PlanLine, PlanRunDocument, Stand},
-    work::{Crew, Floor, Leave},
+    work::{self, Crew, Floor, Leave},
 };
-use crate::{args::PlanManner, failure::Failure, output::Output, settings::Settings};
+use crate::{
+    args::{Engine, PlanManner},
+    failure::Failure,
+    output::Output,
+    settings::Settings,
+};
 
 /// How often the status line is drawn anew, and Ctrl-C and orders looked for.
 const TICK: Duration = Duration::from_millis(100);
@@ -60,6 +64,19 @@ pub(super) struct Studio {
     cancel: CancellationToken,
     /// How many tasks run at the same time, as the user's configuration says.
     pub(super) concurrency: usize,
+    engine: Engine,
+    /// What the user should know about those that run tasks elsewhere.
+    notes: mpsc::UnboundedReceiver<String>,
+    pub(super) far: Far,
+    pub(super) isolated: (Carry, Settle),
+    pub(super) allow: Vec<String>,
+}
+
+/// What those need that run tasks elsewhere.
+pub(super) struct Far {
+    pub(super) settings: RestateSettings,
+    pub(super) tell: mpsc::UnboundedSender<(String, Box<TaskEvent>)>,
+    pub(super) note: mpsc::UnboundedSender<String>,
 }
 
 impl Studio {
@@ -69,11 +86,17 @@ impl Studio {
         output: &Output,
         manner: &PlanManner,
         named: &[Utf8PathBuf],
+        engine: Engine,
     ) -> Result<Self, Failure> {
         let said = TaskSettings::load(&settings.dirs)?;
         let carry = if manner.dirty { Carry::Everything } else { Carry::Committed };
         let settle = if manner.on_branch { Settle::Branch } else { Settle::Apply };
-        let place = Arc::new(Place::here(settings, named, (carry, settle))?);
+        let place = match engine {
+            Engine::Local => Place::here(settings, named, (carry, settle))?,
+            // Those that run tasks there have models of their own.
+            Engine::Restate => Place::even_without_models(settings, named, (carry, settle))?.0,
+        };
+        let place = Arc::new(place);
         output.findings(said.findings.iter().chain(place.findings()));
         let (broker, asks) = match output.asker() {
             Some(_) => {
@@ -84,43 +107,65 @@ impl Studio {
         };
         let (floor, cancel) = (Floor::default(), CancellationToken::new());
         let (send, tasks) = mpsc::unbounded_channel();
+        let (note, notes) = mpsc::unbounded_channel();
+        let far =
+            Far { settings: RestateSettings::load(&settings.dirs)?, tell: send.clone(), note };
         let (heard, interrupt) = (floor.clone(), cancel.clone());
-        let common = Common {
-            settings: said.for_preflight(place.preferences()),
-            broker,
-            sink: Arc::new(move |event: &TaskEvent| {
-                // A program that ended because of Ctrl-C is not a reason to ask the model again.
-                if process::interrupted() {
-                    interrupt.cancel();
-                }
-                if let Some(node) = heard.heard(event) {
-                    // Whoever shows events may be gone; the tasks go on.
-                    drop(send.send((node.to_string(), Box::new(event.clone()))));
-                }
-            }),
-            artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
-            transcripts: Some(task::transcripts(settings)),
-            secrets: None,
-            patience: Patience::default(),
-            // The scheduler counts those of the plan; what they start shares the rest.
-            concurrency: said.concurrency.max(1024),
-            cancel: cancel.clone(),
-        };
-        let runner = Runner::new(Arc::clone(&place) as Arc<dyn Surroundings>, common);
+        let sink = Arc::new(move |event: &TaskEvent| {
+            // A program that ended because of Ctrl-C is not a reason to ask the model again.
+            if process::interrupted() {
+                interrupt.cancel();
+            }
+            if let Some(node) = heard.heard(event) {
+                // Whoever shows events may be gone; the tasks go on.
+                drop(send.send((node.to_string(), Box::new(event.clone()))));
+            }
+        });
+        let runner = work::runner(settings, &said, &place, broker, sink, cancel.clone());
         let leave = Leave {
             mode: manner.mode.map(PermissionMode::from),
             grants: task::grants(&manner.allow),
         };
-        // Where the user says nothing, definitions may: how much depends on who wrote them.
-        let (highest, usual) = match leave.mode {
-            Some(mode) => (mode, mode),
-            None => (PermissionMode::BypassPermissions, PermissionMode::Default),
-        };
-        let user = runner.user(highest, usual);
-        let mut caller = Caller { source: Some(DispatchSource::Plan), ..user };
-        leave.grants.iter().for_each(|grant| caller.standing.grants.add(grant.clone()));
+        let caller = leave.caller(&runner, leave.mode);
         let concurrency = said.concurrency;
-        Ok(Self { place, runner, caller, leave, floor, tasks, asks, cancel, concurrency })
+        Ok(Self {
+            place,
+            runner,
+            caller,
+            leave,
+            floor,
+            tasks,
+            notes,
+            asks,
+            cancel,
+            concurrency,
+            engine,
+            far,
+            isolated: (carry, settle),
+            allow: manner.allow.clone(),
+        })
+    }
+
+    /// Those that run tasks here.
+    pub(super) fn crew(&self) -> Crew {
+        Crew {
+            runner: self.runner.clone(),
+            caller: self.caller.clone(),
+            leave: self.leave.clone(),
+            floor: self.floor.clone(),
+        }
+    }
+
+    pub(super) fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub(super) fn leave(&self) -> &Leave {
+        &self.leave
     }
 
     /// The provider that would answer for an agent.
@@ -189,7 +234,7 @@ pub(super) fn tell_all(
     Ok(())
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| {
         Failure::new(ErrorKind::Failure, format!("cannot start the runtime: {error}"))
@@ -216,6 +261,11 @@ pub(super) fn drive(
     // A tool that does not end is not waited for.
     runtime.shutdown_timeout(Duration::from_millis(200));
     live.pause();
+    if matches!(driven, Ok(Driven::Left(_))) && studio.engine == Engine::Restate {
+        output.talk(&format!(
+            "what runs on the cluster goes on; `cargo agents plan cancel {id}` stops it"
+        ));
+    }
     let (stand, scheduler, left) = match driven? {
         Driven::Ended(ending, scheduler) => (Stand::Ended(ending), scheduler, None),
         Driven::Left(left) => (Stand::Suspended, Box::new(journals.view(&id)?.now()?), Some(left)),
@@ -239,19 +289,14 @@ async fn driven(
 ) -> Result<Driven, Failure> {
     let asker = run.output.asker();
     let (send, mut events) = mpsc::unbounded_channel();
-    let crew = Crew {
-        runner: studio.runner.clone(),
-        caller: studio.caller.clone(),
-        leave: studio.leave.clone(),
-        floor: studio.floor.clone(),
-    };
+    let team = Team::of(studio, opened.0.id())?;
     // What was asked, and whether something of it was left open.
     let (mut asked, mut is_open) = (BTreeSet::new(), false);
     for told in asking(&opened.1) {
         drop(send.send(told));
     }
     let watcher = watcher(send);
-    let driver = Driver::new(opened, Arc::new(crew)).watched(watcher);
+    let driver = Driver::new(opened, Arc::new(team)).watched(watcher);
     let handle = driver.handle();
     let mut driving = tokio::spawn(driver.run());
     let mut left = None;
@@ -275,6 +320,7 @@ async fn driven(
                 },
             },
             Some((task, event)) = studio.tasks.recv() => live.task(task, event)?,
+            Some(note) = studio.notes.recv() => live.line(&note),
             Some(ask) = next(&mut studio.asks) => {
                 live.pause();
                 if let Some(asker) = asker && !ask.is_over() {
@@ -333,6 +379,10 @@ async fn driven(
             } else {
                 failure.hint("`cargo agents plan resume` goes on with the run")
             })
+        }
+        Ok(Err(error @ DriveError::Unreachable(_))) => {
+            Err(Failure::new(ErrorKind::Network, with_causes(&error))
+                .hint("`cargo agents plan resume` goes on with the run"))
         }
         Err(error) => Err(Failure::new(ErrorKind::Bug, format!("the run broke down: {error}"))),
     }

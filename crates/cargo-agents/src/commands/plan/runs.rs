@@ -16,9 +16,11 @@ use super::{
     journals, meant,
     orders::{self, Order, Sent},
     start::node,
+    team,
     view::{self, EventView, Stand},
 };
 use crate::{
+    args::Engine,
     failure::{Failure, FindingView},
     output::Output,
     settings::Settings,
@@ -171,6 +173,16 @@ pub(super) fn cancel(
     let order = Order::Cancel { node: index };
     if !journals.is_driven(&id) || orders::send(&journals, &id, order)? == Sent::Nobody {
         let mut opened = open(&journals, &id)?;
+        if team::engine_of(&journals, &id) == Engine::Restate {
+            if let Some(task) = task {
+                let message =
+                    format!("nobody drives `{id}`, so `{task}` alone cannot be cancelled");
+                return Err(Failure::new(ErrorKind::Usage, message).hint(format!(
+                    "`cargo agents plan resume {id}` drives it; without `--task` all of it is cancelled"
+                )));
+            }
+            team::clear(settings, &id)?;
+        }
         // Whoever ran these is gone.
         let gone = opened.1.busy().map(|attempt| What::Interrupted { attempt });
         let mut said: Vec<What> = gone.collect();

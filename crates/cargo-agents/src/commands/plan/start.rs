@@ -19,9 +19,10 @@ use super::{
     drive::{Opened, Run, Studio, drive, open, tell, tell_all},
     facts, journals, meant,
     orders::{self, Order, Sent},
+    team,
 };
 use crate::{
-    args::{PlanAgainArgs, PlanForkArgs, PlanManner, PlanResumeArgs, PlanRunArgs},
+    args::{Engine, PlanAgainArgs, PlanForkArgs, PlanManner, PlanResumeArgs, PlanRunArgs},
     failure::Failure,
     output::Output,
     settings::Settings,
@@ -34,7 +35,11 @@ pub(super) fn run(
 ) -> Result<ExitCode, Failure> {
     let mut found = facts::found(settings, &args.file, &args.named.agents)?;
     let mut graph = found.graph(&args.params)?;
-    let studio = Studio::new(settings, output, &args.manner, &args.named.agents)?;
+    let engine = args.manner.engine.unwrap_or_default();
+    if engine == Engine::Restate {
+        team::available()?;
+    }
+    let studio = Studio::new(settings, output, &args.manner, &args.named.agents, engine)?;
     if !graph.concurrency().providers.is_empty() {
         for (agent, facts) in &mut found.facts.agents {
             facts.provider = studio.provider(agent);
@@ -44,6 +49,8 @@ pub(super) fn run(
     let (mut concurrency, budget) = (graph.concurrency().clone(), *graph.budget());
     // A plan is not a reason to do more at once than the user's configuration allows; the user is.
     let most = u32::try_from(studio.concurrency).unwrap_or(u32::MAX);
+    // How much a cluster does at once is for its workers to say.
+    let most = if engine == Engine::Restate { u32::MAX } else { most };
     concurrency.total = args.concurrency.map_or(concurrency.total.min(most), Into::into);
     let graph = graph.within(concurrency, budget);
     let journals = journals(settings);
@@ -53,6 +60,7 @@ pub(super) fn run(
         fork_of: None,
     };
     let opened = journals.create(&graph, wall_clock(), &origin, Options::default())?;
+    team::settle_on(settings, &journals, opened.0.id(), Some(engine))?;
     let run = Run { output, journals: &journals, manner: &args.manner, origin };
     drive(&run, studio, opened)
 }
@@ -140,9 +148,10 @@ fn go_on(
         let message = format!("`{dir}`, where the tasks of `{id}` work, is gone");
         return Err(Failure::new(ErrorKind::Usage, message));
     }
+    let engine = team::settle_on(settings, journals, id, manner.engine)?;
     let named: Vec<Utf8PathBuf> = named.iter().map(|it| settings.cwd.join(it)).collect();
     let settings = Settings::with_dirs(&settings.flags, settings.dirs.clone(), dir);
-    let studio = Studio::new(&settings, output, manner, &named)?;
+    let studio = Studio::new(&settings, output, manner, &named, engine)?;
     let run = Run { output, journals, manner, origin };
     drive(&run, studio, opened)
 }

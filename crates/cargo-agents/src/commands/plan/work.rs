@@ -13,15 +13,21 @@ use agents_plan::{
 };
 use agents_system::{explain::Explain as _, process};
 use agents_task::{
-    Batch, Caller, Runner, TaskId,
-    event::{Event, What},
+    Batch, Broker, Caller, Patience, Runner, Surroundings, TaskId, TaskRequest, TaskSettings,
+    event::{Event, Sink, What},
     id::MAX_NAME,
+    request::DispatchSource,
+    runner::{Common, Running},
 };
-use agents_tool::Grant;
+use agents_tool::{Grant, artifacts::ArtifactDir};
+use tokio_util::sync::CancellationToken;
+
+use super::super::task::{self, Place};
+use crate::settings::Settings;
 
 /// The tasks that run now.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Floor(Arc<Mutex<HashMap<TaskId, Worker>>>);
+pub(crate) struct Floor(Arc<Mutex<HashMap<TaskId, Worker>>>);
 
 #[derive(Debug, Clone)]
 struct Worker {
@@ -59,52 +65,80 @@ impl Floor {
 }
 
 /// Runs tasks for a plan.
-pub(super) struct Crew {
-    pub(super) runner: Runner,
-    pub(super) caller: Caller,
-    pub(super) leave: Leave,
-    pub(super) floor: Floor,
+pub(crate) struct Crew {
+    pub(crate) runner: Runner,
+    pub(crate) caller: Caller,
+    pub(crate) leave: Leave,
+    pub(crate) floor: Floor,
 }
 
 /// What the user lets all tasks do.
 #[derive(Debug, Clone)]
-pub(super) struct Leave {
-    pub(super) mode: Option<PermissionMode>,
-    pub(super) grants: Vec<Grant>,
+pub(crate) struct Leave {
+    pub(crate) mode: Option<PermissionMode>,
+    pub(crate) grants: Vec<Grant>,
+}
+
+impl Leave {
+    /// Whoever starts tasks of plans, with what the user lets them do: at most, and where nobody says anything.
+    pub(crate) fn caller(&self, runner: &Runner, ceiling: Option<PermissionMode>) -> Caller {
+        // Where the user says nothing, definitions may: how much depends on who wrote them.
+        let highest = ceiling.unwrap_or(PermissionMode::BypassPermissions);
+        let usual = self.mode.map_or(PermissionMode::Default.min(highest), |it| it.min(highest));
+        let user = runner.user(highest, usual);
+        let mut caller = Caller { source: Some(DispatchSource::Plan), ..user };
+        self.grants.iter().for_each(|grant| caller.standing.grants.add(grant.clone()));
+        caller
+    }
+}
+
+impl Crew {
+    /// Runs a task to its end, or until it is to stop. Whoever is told that it runs may be told its name.
+    pub(crate) async fn perform(
+        &self,
+        mut request: TaskRequest,
+        stopped: impl Future<Output = ()>,
+        entered: impl FnOnce(&Running),
+    ) -> Result<agents_task::Outcome, Outcome> {
+        request.mode = self.leave.mode;
+        request.grants.clone_from(&self.leave.grants);
+        let started = self.runner.start(&Batch::from(request), &self.caller);
+        let started = started.map_err(|refused| {
+            let hint = refused.hint().map(|it| format!(" ({it})")).unwrap_or_default();
+            Outcome::ended(Ending::Refused, format!("{refused}{hint}"))
+        })?;
+        let Some(running) = started.into_iter().next() else {
+            return Err(Outcome::ended(Ending::Lost, "it was not started"));
+        };
+        entered(&running);
+        let cancel = running.cancel.clone();
+        // Whoever drops us must not leave it running.
+        let _guard = cancel.clone().drop_guard();
+        let outcome = running.outcome();
+        tokio::pin!(outcome);
+        Ok(tokio::select! {
+            biased;
+            outcome = &mut outcome => outcome,
+            () = stopped => {
+                cancel.cancel();
+                outcome.await
+            }
+        })
+    }
 }
 
 impl Executor for Crew {
     async fn run(&self, start: Start, life: Life) -> Outcome {
         let Start { node, mut request, .. } = start;
         request.name = Some(short(node.as_str()));
-        request.mode = self.leave.mode;
-        request.grants.clone_from(&self.leave.grants);
-        let started = match self.runner.start(&Batch::from(request), &self.caller) {
-            Ok(started) => started,
-            Err(refused) => {
-                let hint = refused.hint().map(|it| format!(" ({it})")).unwrap_or_default();
-                return Outcome::ended(Ending::Refused, format!("{refused}{hint}"));
-            }
+        let entered = |running: &Running| {
+            let name = running.path.clone();
+            self.floor.enter(running.id, Worker { node, name, life: life.clone() });
         };
-        let Some(running) = started.into_iter().next() else {
-            return Outcome::ended(Ending::Lost, "it was not started");
+        let outcome = match self.perform(request, life.stopped(), entered).await {
+            Ok(outcome) => Outcome::from(&outcome),
+            Err(refused) => return refused,
         };
-        let name = running.path.clone();
-        self.floor.enter(running.id, Worker { node, name, life: life.clone() });
-        let cancel = running.cancel.clone();
-        // Whoever drops us must not leave it running.
-        let _guard = cancel.clone().drop_guard();
-        let outcome = running.outcome();
-        tokio::pin!(outcome);
-        let outcome = tokio::select! {
-            biased;
-            outcome = &mut outcome => outcome,
-            () = life.stopped() => {
-                cancel.cancel();
-                outcome.await
-            }
-        };
-        let outcome = Outcome::from(&outcome);
         if process::interrupted() && outcome.ending != Ending::Completed {
             // Ctrl-C reaches the programs of tasks, too: how those end then says nothing. The run is about to be suspended, and
             // the task will be started again.
@@ -114,8 +148,32 @@ impl Executor for Crew {
     }
 }
 
+/// What runs tasks at a place, for a plan.
+pub(crate) fn runner(
+    settings: &Settings,
+    said: &TaskSettings,
+    place: &Arc<Place>,
+    broker: Broker,
+    sink: Arc<dyn Sink>,
+    cancel: CancellationToken,
+) -> Runner {
+    let common = Common {
+        settings: said.for_preflight(place.preferences()),
+        broker,
+        sink,
+        artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
+        transcripts: Some(task::transcripts(settings)),
+        secrets: None,
+        patience: Patience::default(),
+        // The scheduler counts those of the plan; what they start shares the rest.
+        concurrency: said.concurrency.max(1024),
+        cancel,
+    };
+    Runner::new(Arc::clone(place) as Arc<dyn Surroundings>, common)
+}
+
 /// Names of nodes can be longer than those of tasks; their ends tell more.
-fn short(name: &str) -> String {
+pub(super) fn short(name: &str) -> String {
     let skip = name.chars().count().saturating_sub(MAX_NAME);
     name.chars().skip(skip).collect()
 }

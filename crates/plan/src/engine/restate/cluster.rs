@@ -37,7 +37,7 @@ pub trait Workshop: Send + Sync + 'static {
     fn request(&self, start: &Start) -> Request;
 
     /// Takes what was done into the user's files. It may block, and it may be called again with the same.
-    fn settle(&self, node: &NodeId, done: Done, patch: Option<Vec<u8>>) -> Outcome;
+    fn settle(&self, start: &Start, done: Done, patch: Option<Vec<u8>>) -> Outcome;
 
     /// Something happened to a task.
     fn told(&self, node: &NodeId, event: Event);
@@ -146,7 +146,8 @@ impl<W: Workshop> Cluster<W> {
         let service = service(&seat.lane);
         if let Some(file) = &file {
             let bytes = fs_err::read(file).map_err(|error| error.to_string())?;
-            let parcel = insist(life.stopped(), || parcels::leave(&self.server, &service, &bytes)).await;
+            let parcel =
+                insist(life.stopped(), || parcels::leave(&self.server, &service, &bytes)).await;
             let Some(parcel) = parcel.map_err(|it| with_causes(&it))? else { return Ok(None) };
             workspace.way = Way::Parcel(parcel);
         }
@@ -168,9 +169,8 @@ impl<W: Workshop> Cluster<W> {
                 Ok(Some(seat)) => return Ok(Some(seat)),
                 Ok(None) if !is_told => {
                     is_told = true;
-                    self.workshop.note(
-                        "no worker is there: `cargo agents worker` starts one".to_owned(),
-                    );
+                    self.workshop
+                        .note("no worker is there: `cargo agents worker` starts one".to_owned());
                 }
                 Err(error) if !error.is_passing() => return Err(with_causes(&error)),
                 Ok(None) | Err(_) => {}
@@ -261,7 +261,7 @@ impl<W: Workshop> Cluster<W> {
     }
 
     /// Takes back what was done.
-    async fn settle(&self, node: &NodeId, given: &Given<'_>, done: Done, life: &Life) -> Outcome {
+    async fn settle(&self, start: Start, given: &Given<'_>, done: Done, life: &Life) -> Outcome {
         if done.version != VERSION {
             let why = format!("the worker answered in version {}, not {VERSION}", done.version);
             return Outcome { ending: Ending::Lost, message: why, ..done.outcome };
@@ -286,9 +286,10 @@ impl<W: Workshop> Cluster<W> {
                 }
             }
         };
-        let (workshop, node, parcel) = (Arc::clone(&self.workshop), node.clone(), done.patch.clone());
+        let (workshop, parcel) = (Arc::clone(&self.workshop), done.patch.clone());
         let outcome = done.outcome.clone();
-        let settled = tokio::task::spawn_blocking(move || workshop.settle(&node, done, patch)).await;
+        let settled =
+            tokio::task::spawn_blocking(move || workshop.settle(&start, done, patch)).await;
         if let Some(parcel) = parcel {
             // The server forgets it in time anyway.
             _ = parcels::forget(&self.server, &given.service, &parcel).await;
@@ -320,7 +321,7 @@ impl<W: Workshop> Executor for Cluster<W> {
             () = self.watch(&given) => Err(Outcome::ended(Ending::Lost, "")),
         };
         match result {
-            Ok(done) => self.settle(&start.node, &given, done, &life).await,
+            Ok(done) => self.settle(start, &given, done, &life).await,
             Err(outcome) => outcome,
         }
     }

@@ -81,7 +81,11 @@ pub async fn leave(server: &Server, service: &str, bytes: &[u8]) -> Result<Parce
 ///
 /// # Errors
 /// The server does not have it, or it is not what was left.
-pub async fn fetch(server: &Server, service: &str, parcel: &Parcel) -> Result<Vec<u8>, ParcelError> {
+pub async fn fetch(
+    server: &Server,
+    service: &str,
+    parcel: &Parcel,
+) -> Result<Vec<u8>, ParcelError> {
     if parcel.size > LARGEST {
         return Err(ParcelError::TooLarge { size: parcel.size });
     }

@@ -149,8 +149,10 @@ impl Server {
         if [&ingress, &admin].into_iter().all(is_local) {
             builder = builder.no_proxy();
         }
-        let failed =
-            |source| ServerError::Unreachable { url: ingress.to_string(), source: Box::new(source) };
+        let failed = |source| ServerError::Unreachable {
+            url: ingress.to_string(),
+            source: Box::new(source),
+        };
         let client = builder.build().map_err(failed)?;
         Ok(Self { ingress, admin, client })
     }

@@ -156,11 +156,7 @@ impl<B: Bench> Worker<B> {
     ///
     /// # Errors
     /// The address cannot be had, or would be open to everybody.
-    pub async fn open(
-        listening: Listening,
-        server: Server,
-        bench: B,
-    ) -> Result<Self, WorkerError> {
+    pub async fn open(listening: Listening, server: Server, bench: B) -> Result<Self, WorkerError> {
         if !lanes::is_name(&listening.name) {
             return Err(WorkerError::Name(listening.name));
         }
@@ -193,7 +189,8 @@ impl<B: Bench> Worker<B> {
     /// Works until it is told to end.
     pub async fn serve(self, end: CancellationToken, note: impl Fn(Note) + Send + Sync + 'static) {
         let mut connections = JoinSet::new();
-        let registering = register(self.server.clone(), self.listening.name.clone(), self.uri(), note);
+        let registering =
+            register(self.server.clone(), self.listening.name.clone(), self.uri(), note);
         connections.spawn(registering);
         loop {
             tokio::select! {
@@ -367,7 +364,8 @@ mod tests {
 
     #[test]
     fn a_lane_is_described_under_its_own_name() {
-        let described = renamed(br#"{"services":[{"name":"agents","ty":"VIRTUAL_OBJECT"}]}"#, "one", 3);
+        let described =
+            renamed(br#"{"services":[{"name":"agents","ty":"VIRTUAL_OBJECT"}]}"#, "one", 3);
         let described: Value = serde_json::from_slice(&described.unwrap()).unwrap();
         assert_eq!(described["services"][0]["name"], "agents.one");
         assert_eq!(described["services"][0]["metadata"]["slots"], "3");
