@@ -65,14 +65,14 @@ pub async fn leave(server: &Server, service: &str, bytes: &[u8]) -> Result<Parce
     let names: Vec<String> = parcel.pieces().collect();
     // The last piece is left last.
     if let Some(last) = names.last()
-        && server.call::<bool>(service, last, "has", &()).await?
+        && server.exchange(service, last, "has", None).await? == b"true"
     {
         return Ok(parcel);
     }
     for (number, name) in names.iter().enumerate() {
         let piece = bytes.get(number * PIECE..).unwrap_or_default();
         let piece = &piece[..piece.len().min(PIECE)];
-        server.exchange(service, name, "put", piece.to_vec()).await?;
+        server.exchange(service, name, "put", Some(piece.to_vec())).await?;
     }
     Ok(parcel)
 }
@@ -91,7 +91,7 @@ pub async fn fetch(
     }
     let mut bytes = Vec::with_capacity(usize::try_from(parcel.size).unwrap_or_default());
     for name in parcel.pieces() {
-        bytes.extend(server.exchange(service, &name, "get", Vec::new()).await?);
+        bytes.extend(server.exchange(service, &name, "get", None).await?);
     }
     if Parcel::of(&bytes) == *parcel {
         Ok(bytes)

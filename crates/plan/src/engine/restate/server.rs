@@ -193,17 +193,19 @@ impl Server {
         read(send(asked, &url).await?).await
     }
 
-    /// Calls a handler that takes and gives bytes.
+    /// Calls a handler that takes bytes, or nothing, and gives bytes.
     pub async fn exchange(
         &self,
         service: &str,
         key: &str,
         handler: &str,
-        bytes: Vec<u8>,
+        bytes: Option<Vec<u8>>,
     ) -> Result<Vec<u8>, ServerError> {
         let url = below(&self.ingress, &[service, key, handler]);
-        let asked = self.client.request(Method::POST, url.clone()).timeout(PATIENCE);
-        let asked = asked.header("content-type", "application/octet-stream").body(bytes);
+        let mut asked = self.client.request(Method::POST, url.clone()).timeout(PATIENCE);
+        if let Some(bytes) = bytes {
+            asked = asked.header("content-type", "application/octet-stream").body(bytes);
+        }
         let answer = send(asked, &url).await?;
         let lost = |source| unreachable(&url, source);
         Ok(answer.bytes().await.map_err(lost)?.to_vec())
