@@ -38,6 +38,7 @@ struct Lane<B: Bench> {
     inactivity_timeout = "7 days",
     abort_timeout = "1 day",
     journal_retention = "0s",
+    idempotency_retention = "10s",
     lazy_state = true,
     invocation_retry_policy(initial_interval = "200ms", max_interval = "3s", factor = 2.0)
 )]
