@@ -121,12 +121,11 @@ fn model(request: &Request, paid: &Paid, delay: u64) -> Reply {
     let task = text.split("TASK <").nth(1).and_then(|it| it.split('>').next()).unwrap_or("?");
     if request.results().count() == 0 {
         paid.lock().unwrap_or_else(PoisonError::into_inner).push((task.to_owned(), now()));
-        // So that there is something to be interrupted.
-        thread::sleep(Duration::from_millis(delay));
         let content = format!("from {task}\n");
         let input = json!({ "path": format!("{task}.txt"), "content": content });
         if let Some(write) = request.tool("write") {
-            return Reply::from(write.call(input));
+            // So that there is something to be interrupted.
+            return Reply::from(write.call(input)).with_delay(Duration::from_millis(delay));
         }
     }
     Reply::text(format!("{task} is done"))
