@@ -6,7 +6,6 @@ use std::time::Duration;
 const CONNECT: Duration = Duration::from_secs(20);
 
 /// A client that follows nobody to another address: whoever uses it decides about that.
-#[must_use]
 pub fn builder() -> reqwest::ClientBuilder {
     // Fails when somebody else was first, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();

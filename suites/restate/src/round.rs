@@ -160,6 +160,9 @@ fn round(
     let mut stage = Stage::set(server, built, &endpoint.url(), &plan())?;
     let begun = Instant::now();
     let mut driver = stage.begin(&[&RUN[..], &[MODE]].concat())?;
+    stage.until("there is a run", || {
+        Ok(stage.document(&["plan", "show", "last", "--json"])?["run"].is_string())
+    })?;
     trouble(fault, chance, &mut stage, &mut driver)?;
     while driver.try_wait()?.is_none() {
         if begun.elapsed() > PATIENCE {

@@ -7,7 +7,7 @@ use std::{
 
 use agents_plan::{
     engine::{DriveError, Driver, Executor, Life, Parting, Start, Unreachable},
-    event::{Ending, Millis, Outcome, PlanEnding},
+    event::{Ending, Millis, Outcome, PlanEnding, What},
     graph::{Graph, Node, NodeId},
     journal::{Journals, Options, Origin, RunId},
     reference::Template,
@@ -139,8 +139,6 @@ async fn what_is_gone_elsewhere_is_begun_again() {
     let story = Story::left().await;
     story.elsewhere.end("a", 1);
     story.elsewhere.lose("b");
-    story.elsewhere.end("b", 2);
-    story.elsewhere.lose("b");
     let driving = tokio::spawn(story.driver(Ok(())).run());
     while story.elsewhere.begun.lock().unwrap().len() < 3 {
         tokio::task::yield_now().await;
@@ -164,11 +162,13 @@ async fn nobody_pays_twice_because_nobody_answers() {
 #[tokio::test]
 async fn what_was_to_stop_is_still_to_stop() {
     let story = Story::left().await;
-    // Somebody cancels the run, and the driver dies before anybody was told.
-    let driver = story.driver(Ok(()));
-    let handle = driver.handle();
-    let driving = tokio::spawn(driver.run());
-    handle.cancel(None).await.unwrap();
-    driving.await.unwrap().unwrap();
-    assert_eq!(story.elsewhere.begun(), "a/1 b/1");
+    // Somebody cancelled the run, and the driver died before anybody was told.
+    let (journal, mut scheduler) = story.journals.open(&story.run, Options::default()).unwrap();
+    let cancelled = What::Cancelled { node: None }.at(scheduler.now());
+    scheduler.accept(&cancelled).unwrap();
+    journal.append(vec![cancelled]).await.unwrap();
+    drop(journal);
+    let (ending, _) = story.driver(Ok(())).run().await.unwrap();
+    assert_eq!((ending, story.elsewhere.begun().as_str()), (PlanEnding::Cancelled, "a/1 b/1"));
+    assert_eq!(story.words(), ["started", "started", "cancelled", "ended", "ended"]);
 }
