@@ -289,14 +289,14 @@ async fn driven(
 ) -> Result<Driven, Failure> {
     let asker = run.output.asker();
     let (send, mut events) = mpsc::unbounded_channel();
-    let team = Team::of(studio, opened.0.id())?;
+    let team = Arc::new(Team::of(studio, opened.0.id())?);
     // What was asked, and whether something of it was left open.
     let (mut asked, mut is_open) = (BTreeSet::new(), false);
     for told in asking(&opened.1) {
         drop(send.send(told));
     }
     let watcher = watcher(send);
-    let driver = Driver::new(opened, Arc::new(team)).watched(watcher);
+    let driver = Driver::new(opened, Arc::clone(&team)).watched(watcher);
     let handle = driver.handle();
     let mut driving = tokio::spawn(driver.run());
     let mut left = None;
@@ -347,6 +347,9 @@ async fn driven(
             }
         }
     };
+    if let Ok(Ok(_)) = &ended {
+        _ = tokio::time::timeout(PARTING, team.tidy()).await;
+    }
     // Those that were stopped say so, and end what they started.
     studio.cancel.cancel();
     drop(unanswered);

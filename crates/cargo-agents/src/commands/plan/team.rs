@@ -21,7 +21,7 @@ const RESTATE: &[u8] = b"restate\n";
 
 /// Whoever runs the tasks of a run.
 pub(super) enum Team {
-    Here(Crew),
+    Here(Box<Crew>),
     #[cfg(feature = "restate")]
     Afar(Box<Afar>),
 }
@@ -30,7 +30,7 @@ impl Team {
     #[cfg(feature = "restate")]
     pub(super) fn of(studio: &Studio, run: &RunId) -> Result<Self, Failure> {
         Ok(match studio.engine() {
-            Engine::Local => Self::Here(studio.crew()),
+            Engine::Local => Self::Here(Box::new(studio.crew())),
             Engine::Restate => Self::Afar(Box::new(cluster::afar(studio, run)?)),
         })
     }
@@ -38,8 +38,19 @@ impl Team {
     #[cfg(not(feature = "restate"))]
     pub(super) fn of(studio: &Studio, _: &RunId) -> Result<Self, Failure> {
         match studio.engine() {
-            Engine::Local => Ok(Self::Here(studio.crew())),
+            Engine::Local => Ok(Self::Here(Box::new(studio.crew()))),
             Engine::Restate => Err(absent()),
+        }
+    }
+}
+
+impl Team {
+    /// Takes away what is left of a run that has ended.
+    pub(super) async fn tidy(&self) {
+        match self {
+            Self::Here(_) => {}
+            #[cfg(feature = "restate")]
+            Self::Afar(cluster) => cluster.tidy().await,
         }
     }
 }

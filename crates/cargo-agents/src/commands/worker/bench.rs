@@ -111,7 +111,7 @@ impl Bench for Tasks {
             while let Some(event) = events.recv().await {
                 job.tell(event);
             }
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         let outcome = tokio::select! {
             outcome = performing => outcome,

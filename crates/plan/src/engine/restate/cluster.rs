@@ -17,7 +17,7 @@ use super::{
     lanes::{Lanes, Seat, lane, service},
     parcels::{self, ParcelError, insist},
     server::{InvocationId, Server, ServerError, Standing},
-    wire::{Assignment, Done, Key, Request, Since, Told, VERSION, Way, Workspace},
+    wire::{Assignment, Done, Key, Parcel, Request, Since, Told, VERSION, Way, Workspace},
 };
 use crate::{
     event::{Ending, Outcome},
@@ -90,6 +90,8 @@ pub struct Cluster<W> {
     pace: Pace,
     /// Those of an earlier driver that still are, or have ended meanwhile.
     found: Mutex<HashMap<Key, Standing>>,
+    /// Files that are with the server, by lane. A driver that comes after this one may need them until the run has ended.
+    left: Mutex<HashSet<(String, Parcel)>>,
 }
 
 impl<W> fmt::Debug for Cluster<W> {
@@ -111,7 +113,8 @@ impl<W: Workshop> Cluster<W> {
     #[must_use]
     pub fn new(run: RunId, server: Server, workshop: Arc<W>, pace: Pace) -> Self {
         let lanes = Lanes::new(server.clone());
-        Self { run, server, lanes, workshop, pace, found: Mutex::default() }
+        let (found, left) = (Mutex::default(), Mutex::default());
+        Self { run, server, lanes, workshop, pace, found, left }
     }
 
     /// Ends whatever of the run is still worked on, for good: whoever goes on with it does so elsewhere.
@@ -133,6 +136,21 @@ impl<W: Workshop> Cluster<W> {
         Ok(ended)
     }
 
+    /// Lets the server forget the files of the run, which has ended. It forgets what is missed here in time.
+    pub async fn tidy(&self) {
+        let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
+        for (service, parcel) in left {
+            if parcels::forget(&self.server, &service, &parcel).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn remember(&self, service: &str, parcel: &Parcel) {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.insert((service.to_owned(), parcel.clone()));
+    }
+
     async fn give(&self, start: &Start, life: &Life) -> Result<Option<Given<'_>>, String> {
         let key = Key::new(&self.run, &start.node, start.attempt);
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
@@ -149,6 +167,7 @@ impl<W: Workshop> Cluster<W> {
             let parcel =
                 insist(life.stopped(), || parcels::leave(&self.server, &service, &bytes)).await;
             let Some(parcel) = parcel.map_err(|it| with_causes(&it))? else { return Ok(None) };
+            self.remember(&service, &parcel);
             workspace.way = Way::Parcel(parcel);
         }
         let request = self.workshop.request(start);
@@ -286,14 +305,12 @@ impl<W: Workshop> Cluster<W> {
                 }
             }
         };
-        let (workshop, parcel) = (Arc::clone(&self.workshop), done.patch.clone());
-        let outcome = done.outcome.clone();
+        if let Some(parcel) = &done.patch {
+            self.remember(&given.service, parcel);
+        }
+        let (workshop, outcome) = (Arc::clone(&self.workshop), done.outcome.clone());
         let settled =
             tokio::task::spawn_blocking(move || workshop.settle(&start, done, patch)).await;
-        if let Some(parcel) = parcel {
-            // The server forgets it in time anyway.
-            _ = parcels::forget(&self.server, &given.service, &parcel).await;
-        }
         settled.unwrap_or_else(|error| Outcome {
             ending: Ending::Lost,
             message: format!("what was done could not be taken back: {error}"),
