@@ -468,3 +468,19 @@ fn a_run_can_be_cancelled_while_it_runs_and_when_nobody_does() {
     assert_eq!(stage.state(), "cancelled");
     scratch::write(&stage.world.sample.root().join("go"), "");
 }
+
+#[cfg(not(feature = "restate"))]
+#[test]
+fn a_program_without_the_engine_says_how_to_get_it() {
+    let stage = Stage::new("", &failing("abort"));
+    let run = stage.run(&["run", "plan.toml", "--engine", "restate"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    for part in ["built without the engine `restate`", "--features restate"] {
+        assert!(run.stderr.contains(part), "{part}: {run:?}");
+    }
+    // Nothing was begun.
+    assert_eq!(stage.run(&["show", "last"]).code, Some(2));
+    let worker = stage.world.run(&["worker"]);
+    assert_eq!(worker.code, Some(2), "{worker:?}");
+    assert!(worker.stderr.contains("--features restate"), "{worker:?}");
+}
