@@ -1,9 +1,11 @@
 //! What can be typed.
 
+mod acp;
 mod agent;
 mod later;
 mod mcp;
 mod model;
+mod parse;
 mod plan;
 mod task;
 mod worker;
@@ -14,15 +16,19 @@ use agents_plugin::{config::Registration, manifest::Audience};
 use camino::Utf8PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
+pub(crate) use acp::AcpArgs;
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 pub(crate) use later::Later;
 pub(crate) use mcp::McpArgs;
 pub(crate) use model::ModelCommand;
+pub(crate) use parse::{overview, parse};
 pub(crate) use plan::{
-    DrawingFormat, Engine, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner, PlanParams,
-    PlanResumeArgs, PlanRunArgs, PlanShowArgs,
+    DrawingFormat, Engine, PlanAddArgs, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner,
+    PlanNewArgs, PlanParams, PlanResumeArgs, PlanRunArgs, PlanShowArgs,
 };
-pub(crate) use task::{BatchArgs, Lasting, Manner, PageFormat, ResumeArgs, RunArgs, TaskCommand};
+pub(crate) use task::{
+    BatchArgs, Lasting, Manner, Mode, PageFormat, ResumeArgs, RunArgs, TaskCommand,
+};
 pub(crate) use worker::WorkerArgs;
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
@@ -36,12 +42,14 @@ pub(crate) use worker::WorkerArgs;
     disable_help_subcommand = true,
     allow_external_subcommands = true
 )]
-pub(crate) struct Args {
+pub(crate) struct Typed<C: Subcommand> {
     #[command(flatten)]
     pub(crate) flags: Flags,
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<C>,
 }
+
+pub(crate) type Args = Typed<Command>;
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Flags {
@@ -247,6 +255,12 @@ What sub-agents may do without asking is said here, and cannot be widened by who
   cargo agents worker --listen 10.0.0.7:9080 --identity-key publickeyv1_... --mode accept-edits"
     )]
     Worker(WorkerArgs),
+    /// Be a coding agent in an editor that speaks the Agent Client Protocol
+    #[command(
+        after_help = "An editor starts it and speaks with it on standard input and output. In Zed's settings.json:
+  \"agent_servers\": { \"cargo-agents\": { \"command\": \"cargo\", \"args\": [\"agents\", \"acp\"] } }"
+    )]
+    Acp(AcpArgs),
     /// See the workflow commands of your coding agents
     #[command(name = "command")]
     Workflow {
@@ -473,13 +487,18 @@ pub(crate) enum CacheCommand {
 /// In which section of the help a built-in command stands; `None` keeps it out of sight.
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
-        "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable"
+        "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable" | "acp"
         | "doctor" | "host" | "init" | "mcp" | "model" | "plan" | "plugin" | "search"
         | "self-update" | "status" | "sync" | "task" | "tour" | "uninstall" | "update" | "use" => {
             Some(Audience::Humans)
         }
         _ => None,
     }
+}
+
+/// Whether it is a built-in command, also one that is out of sight.
+fn is_built_in(name: &str) -> bool {
+    builtin_audience(name).is_some() || matches!(name, "hook" | "__crate-info")
 }
 
 /// `cargo agents …` starts us as `cargo-agents agents …`.
@@ -526,6 +545,14 @@ mod tests {
         for command in Args::command().get_subcommands().filter(|it| !it.is_hide_set()) {
             assert!(RESERVED.contains(&command.get_name()), "{}", command.get_name());
         }
+    }
+
+    #[test]
+    fn what_is_built_in_is_known_without_the_grammar() {
+        let grammar = Args::command();
+        let known: Vec<&str> = grammar.get_subcommands().map(clap::Command::get_name).collect();
+        assert!(known.iter().all(|it| is_built_in(it)));
+        assert!(RESERVED.iter().all(|it| !is_built_in(it) || known.contains(it)));
     }
 
     #[test]

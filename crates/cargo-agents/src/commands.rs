@@ -1,5 +1,6 @@
 //! The built-in commands, one file each.
 
+pub(crate) mod acp;
 pub(crate) mod agent;
 pub(crate) mod agreed;
 pub(crate) mod audit;
@@ -9,6 +10,7 @@ pub(crate) mod config;
 mod consent;
 pub(crate) mod crate_info;
 pub(crate) mod doctor;
+pub(crate) mod door;
 pub(crate) mod explain;
 pub(crate) mod hook;
 pub(crate) mod host;

@@ -235,7 +235,8 @@ pub(crate) fn usage(error: &clap::Error, output: &Output) -> Result<ExitCode, Fa
     Err(if rest.is_empty() { failure } else { failure.details(rest) })
 }
 
-/// What a panic says and how it ends: with the exit code that means "our mistake", whatever the build does on panic.
+/// What a panic says. In the first thread it ends the program, with the exit code that means "our mistake"; in another one it ends
+/// what was done there, such as one task of many.
 pub(crate) fn our_mistake(panic: &std::panic::PanicHookInfo<'_>) {
     use std::io::Write as _;
     let version = env!("CARGO_PKG_VERSION");
@@ -245,5 +246,23 @@ pub(crate) fn our_mistake(panic: &std::panic::PanicHookInfo<'_>) {
         "error: this is a mistake in cargo agents {version}: {panic}\n\
          hint: please report it at {repository}/issues, with the command that you typed"
     );
+    // A build that cannot unwind has nothing to go on with.
+    #[cfg(panic = "abort")]
     std::process::exit(i32::from(ErrorKind::Bug.exit_code()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Thousands of tasks may run beside the one that breaks down.
+    #[test]
+    fn a_panic_ends_the_thread_that_it_happened_in_and_no_other() {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(our_mistake));
+        let ended = std::thread::spawn(|| std::panic::panic_any("on purpose")).join();
+        std::panic::set_hook(usual);
+        assert!(ended.is_err());
+        assert_eq!(ErrorKind::Bug.exit_code(), 101, "that of a panic in the first thread");
+    }
 }

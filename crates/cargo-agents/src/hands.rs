@@ -219,6 +219,12 @@ impl Hands {
         Equipment { catalogue, hooks, confinement, bash: Some(bash), findings, heard }
     }
 
+    /// This program, as it is started by itself.
+    #[cfg(feature = "script")]
+    pub(crate) fn us(&self) -> &Us {
+        &self.us
+    }
+
     /// Ends everything that was started, and waits until nothing of it is left.
     pub(crate) async fn end(&self) {
         tokio::join!(self.servers.end(), self.languages.end());

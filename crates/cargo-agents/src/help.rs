@@ -14,11 +14,10 @@ use agents_plugin::{
     probes::Acquire,
 };
 use agents_system::finding::{Finding, Severity};
-use clap::CommandFactory as _;
 use serde::Serialize;
 
 use crate::{
-    args::{Args, Command, builtin_audience, flags_of, grammar},
+    args::{self, Args, Command, builtin_audience, flags_of, grammar},
     failure::Failure,
     here::{BrokenWorkspace, Here, visit},
     output::Output,
@@ -139,14 +138,14 @@ pub(crate) struct HelpDocument {
 }
 
 fn overview(here: &Here<'_>, output: &Output) -> Result<(), Failure> {
-    // Rendering builds what it needs; building the whole tree, as `grammar` does, would cost more than all the rest.
-    let mut command =
-        Args::command().help_template("{about}\n\n{usage-heading} {usage}\n␞{options}");
-    let rows = rows(here, &command);
+    // Building the whole tree, as `grammar` does, would cost more than all the rest.
+    let (commands, around) = args::overview();
+    let mut around = around.help_template("{about}\n\n{usage-heading} {usage}\n␞{options}");
+    let rows = rows(here, &commands);
     if output.is_json() {
         return output.document(&HelpDocument { commands: rows });
     }
-    let rendered = styled(&command.render_help(), output);
+    let rendered = styled(&around.render_help(), output);
     let (header, options) = rendered.split_once('␞').unwrap_or((&rendered, ""));
     output.text(header)?;
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
@@ -184,8 +183,8 @@ fn render_row(row: &Row, width: usize) -> String {
 }
 
 /// Built-ins by name, then plugins' by name and description.
-fn rows(here: &Here<'_>, command: &clap::Command) -> Vec<Row> {
-    let mut rows: Vec<Row> = command
+fn rows(here: &Here<'_>, commands: &clap::Command) -> Vec<Row> {
+    let mut rows: Vec<Row> = commands
         .get_subcommands()
         .filter_map(|command| {
             let audience = builtin_audience(command.get_name())?;

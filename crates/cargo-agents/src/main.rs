@@ -27,8 +27,6 @@ mod settings;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::Parser as _;
-
 use agents_sync::Edited;
 
 use crate::{
@@ -62,6 +60,10 @@ fn main() -> ExitCode {
     if commands::keeper::called(&argv) {
         return agents_system::process::keeper::keep();
     }
+    #[cfg(all(unix, feature = "script"))]
+    if commands::door::interpreter::called(&argv) {
+        return agents_tool::script::interpret();
+    }
     #[cfg(unix)]
     if let Some(code) = commands::task::background::called(&argv) {
         return code;
@@ -71,7 +73,7 @@ fn main() -> ExitCode {
 
 /// One run of the program with these arguments, the first of which is its name.
 fn start(argv: &[OsString]) -> ExitCode {
-    let parsed = Args::try_parse_from(argv);
+    let parsed = args::parse(argv);
     let flags = match &parsed {
         Ok(args) => args.flags.clone(),
         // `--json` and `--color` count even when the rest cannot be understood.
@@ -168,7 +170,8 @@ fn obey(
         Some(Command::Model { command }) => commands::model::run(settings, output, &command.0),
         Some(Command::Task { command }) => commands::task::run(settings, output, &command.0),
         Some(Command::Plan { command }) => commands::plan::run(settings, output, &command.0),
-        Some(Command::Mcp(args)) => commands::mcp::run(settings, output, &args),
+        Some(Command::Mcp(args)) => commands::mcp::run(settings, output, args),
+        Some(Command::Acp(args)) => commands::acp::run(settings, output, args),
         Some(Command::Worker(args)) => commands::worker::run(settings, output, &args),
         Some(Command::Workflow { command }) => {
             commands::workflow::run(settings, output, &command.0)

@@ -29,7 +29,8 @@ use crate::{
             test::ModelTestDocument,
         },
         plan::{
-            check::PlanCheckDocument,
+            check::{PlanCheckDocument, PlanJournalDocument},
+            draft::PlanNewDocument,
             runs::{PlanGcDocument, PlanListDocument, PlanLogsDocument},
             view::{PlanLine, PlanRunDocument},
         },
@@ -73,6 +74,8 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<TaskListDocument>("task-list");
     check::<TaskShowDocument>("task-show");
     check::<PlanCheckDocument>("plan-check");
+    check::<PlanJournalDocument>("plan-check-journal");
+    check::<PlanNewDocument>("plan-new");
     check::<PlanGcDocument>("plan-gc");
     check::<PlanListDocument>("plan-list");
     check::<PlanLogsDocument>("plan-logs");

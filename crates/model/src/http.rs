@@ -7,9 +7,11 @@ mod answer;
 mod body;
 pub(crate) mod mask;
 mod models;
+pub mod post;
 
 use std::{
     fmt,
+    net::IpAddr,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -162,29 +164,9 @@ impl HttpProvider {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        // Fails when somebody else was first, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = Client::builder()
-            .user_agent(concat!("cargo-agents/", env!("CARGO_PKG_VERSION")))
-            // A key does not follow a redirect to somebody else.
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT)
-            .tcp_nodelay(true);
-        if self.is_local() {
-            // Nothing of what this machine says to itself needs certificates or a proxy.
-            let roots = rustls::RootCertStore::empty();
-            let tls = rustls::ClientConfig::builder().with_root_certificates(roots);
-            builder = builder.no_proxy().tls_backend_preconfigured(tls.with_no_client_auth());
-        }
         let client =
-            builder.build().map_err(|error| network("setting up the connection", error))?;
+            client(&self.url).map_err(|error| network("setting up the connection", error))?;
         Ok(self.client.get_or_init(|| client))
-    }
-
-    fn is_local(&self) -> bool {
-        let host = self.url.host_str().unwrap_or_default();
-        self.url.scheme() == "http"
-            && (host == "localhost" || host == "[::1]" || host.starts_with("127."))
     }
 
     /// The address of what is below the base address, whether or not the version is part of that.
@@ -307,6 +289,30 @@ impl fmt::Debug for HttpProvider {
             .field("headers", &self.headers)
             .finish_non_exhaustive()
     }
+}
+
+/// A client for this address. It follows nobody to another one: a key is not for somebody else.
+fn client(url: &Url) -> Result<Client, reqwest::Error> {
+    // Fails when somebody else was first, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = Client::builder()
+        .user_agent(concat!("cargo-agents/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT)
+        .tcp_nodelay(true);
+    if is_local(url) {
+        // Nothing of what this machine says to itself needs certificates or a proxy.
+        let roots = rustls::RootCertStore::empty();
+        let tls = rustls::ClientConfig::builder().with_root_certificates(roots);
+        builder = builder.no_proxy().tls_backend_preconfigured(tls.with_no_client_auth());
+    }
+    builder.build()
+}
+
+fn is_local(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let is_loopback = host.parse::<IpAddr>().is_ok_and(|it| it.is_loopback());
+    url.scheme() == "http" && (host == "localhost" || is_loopback)
 }
 
 fn masked(problem: Problem, secrets: &[SecretString]) -> Problem {

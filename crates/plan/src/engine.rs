@@ -5,6 +5,7 @@
 
 mod handle;
 mod life;
+mod recall;
 #[cfg(feature = "restate")]
 pub mod restate;
 pub mod settings;
@@ -19,6 +20,7 @@ use std::{
 
 use agents_system::cache::{Digest, digest};
 use agents_task::{Limits, TaskRequest};
+use camino::Utf8PathBuf;
 use tokio::{
     sync::mpsc,
     task::{AbortHandle, JoinError, JoinSet},
@@ -28,8 +30,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     event::{Action, Allowance, Attempt, Ending, Event, Index, Millis, Outcome, PlanEnding, What},
-    graph::{NodeId, Work},
-    journal::{Fingerprint, Journal, JournalError, Memo},
+    graph::{Assignment, NodeId, Work},
+    ground::Ground,
+    journal::{Journal, JournalError, Memo},
+    reference::Template,
     schedule::{Scheduler, State},
 };
 
@@ -37,6 +41,8 @@ use handle::{Command, Order};
 pub use handle::{Handle, NotDone};
 use life::Beat;
 pub use life::Life;
+pub use recall::Recall;
+use recall::{Trial, Tried, Writes};
 
 /// What is to be run.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,15 +53,8 @@ pub struct Start {
     pub attempt: u32,
     /// What is to be done, within what is left of the budget.
     pub request: TaskRequest,
-}
-
-/// What a result depends on besides the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ground {
-    /// The agent, its tools and its model.
-    pub definition: Digest,
-    /// The files that it works on.
-    pub tree: Digest,
+    /// The paths below which it says that it reads and writes; it may be anywhere if it says nothing.
+    pub files: Vec<Utf8PathBuf>,
 }
 
 /// Whoever runs tasks.
@@ -64,10 +63,11 @@ pub trait Executor: Send + Sync + 'static {
     /// is dropped it must not go on. A task that cannot begin now, and may later, ends as [`Ending::Busy`].
     fn run(&self, start: Start, life: Life) -> impl Future<Output = Outcome> + Send;
 
-    /// What the result depends on, if a result of an earlier run can stand for it: its effects included.
-    fn ground(&self, start: &Start) -> Option<Ground> {
+    /// What the result depends on, as it is now, if a result of an earlier run can stand for it: its effects included. Asked before a
+    /// task is run, and again when it has completed, while it still holds what it uses.
+    fn ground(&self, start: &Start) -> impl Future<Output = Option<Ground>> + Send {
         _ = start;
-        None
+        std::future::ready(None)
     }
 
     /// Which of the attempts that were busy when an earlier driver went away still are this executor's: worked on, or ended and not told
@@ -125,23 +125,20 @@ pub struct Driver<E> {
     scheduler: Scheduler,
     journal: Journal,
     executor: Arc<E>,
-    memo: Option<Memo>,
+    memo: Option<(Arc<Memo>, Recall)>,
     watcher: Option<Watcher>,
     orders: mpsc::UnboundedReceiver<Order>,
     handle: Handle,
     clock: Clock,
-    running: JoinSet<Outcome>,
+    running: JoinSet<Tried>,
     attempts: HashMap<tokio::task::Id, Attempt>,
     controls: HashMap<Attempt, Control>,
-    /// Results that are known without running anything.
-    known: Vec<(Attempt, Outcome)>,
     beats: (mpsc::UnboundedSender<Beat>, mpsc::UnboundedReceiver<Beat>),
 }
 
 struct Control {
     token: CancellationToken,
     abort: AbortHandle,
-    fingerprint: Option<Fingerprint>,
 }
 
 /// Never goes back, and does not care what happens to the clock of the machine while it runs.
@@ -196,15 +193,14 @@ impl<E: Executor> Driver<E> {
             running: JoinSet::new(),
             attempts: HashMap::new(),
             controls: HashMap::new(),
-            known: Vec::new(),
             beats: mpsc::unbounded_channel(),
         }
     }
 
-    /// The same, with results of earlier runs.
+    /// The same, with results of earlier runs. Those of this one are kept for later ones in any case.
     #[must_use]
-    pub fn recalling(mut self, memo: Memo) -> Self {
-        self.memo = Some(memo);
+    pub fn recalling(mut self, memo: Memo, recall: Recall) -> Self {
+        self.memo = Some((Arc::new(memo), recall));
         self
     }
 
@@ -255,15 +251,13 @@ impl<E: Executor> Driver<E> {
         let living = self.executor.living(&names).await?;
         for attempt in busy {
             let node = self.scheduler.graph().node(attempt.node);
-            let lives = node.is_some_and(|it| living.contains(&(it.id.clone(), attempt.number)));
-            match self.start_of(attempt, Allowance::default()).filter(|_| lives) {
-                Some(start) => {
-                    self.hand_over(attempt, start, None);
-                    if self.scheduler.state(attempt.node) == State::Stopping {
-                        self.act(Action::Stop { attempt });
-                    }
+            if node.is_some_and(|it| living.contains(&(it.id.clone(), attempt.number))) {
+                self.start(attempt, Allowance::default());
+                if self.scheduler.state(attempt.node) == State::Stopping {
+                    self.act(Action::Stop { attempt });
                 }
-                None => self.take(What::Interrupted { attempt }, batch),
+            } else {
+                self.take(What::Interrupted { attempt }, batch);
             }
         }
         Ok(())
@@ -321,27 +315,17 @@ impl<E: Executor> Driver<E> {
 
     fn start(&mut self, attempt: Attempt, allowance: Allowance) {
         let Some(start) = self.start_of(attempt, allowance) else { return };
-        let fingerprint = self.executor.ground(&start).map(|ground| Fingerprint {
-            definition: ground.definition,
-            tree: ground.tree,
-            inputs: self.inputs(attempt.node, &start.request.prompt),
-        });
-        if let (Some(memo), Some(fingerprint)) = (&self.memo, &fingerprint)
-            && let Ok(Some(outcome)) = memo.recall(fingerprint)
-        {
-            self.known.push((attempt, outcome));
-            return;
-        }
-        self.hand_over(attempt, start, fingerprint);
-    }
-
-    fn hand_over(&mut self, attempt: Attempt, start: Start, fingerprint: Option<Fingerprint>) {
+        let trial = Trial {
+            executor: Arc::clone(&self.executor),
+            memo: self.memo.clone(),
+            inputs: self.inputs(attempt.node),
+            writes: self.writes(attempt.node),
+        };
         let token = CancellationToken::new();
         let life = Life::new(attempt, token.clone(), self.beats.0.clone());
-        let executor = Arc::clone(&self.executor);
-        let abort = self.running.spawn(async move { executor.run(start, life).await });
+        let abort = self.running.spawn(trial.run(start, life));
         self.attempts.insert(abort.id(), attempt);
-        self.controls.insert(attempt, Control { token, abort, fingerprint });
+        self.controls.insert(attempt, Control { token, abort });
     }
 
     fn start_of(&self, attempt: Attempt, allowance: Allowance) -> Option<Start> {
@@ -355,31 +339,27 @@ impl<E: Executor> Driver<E> {
             cost: allowance.cost,
             ..Limits::default()
         });
-        Some(Start { node: node.id.clone(), attempt: attempt.number, request })
+        let files = node.uses.reads.iter().chain(&node.uses.writes).cloned().collect();
+        Some(Start { node: node.id.clone(), attempt: attempt.number, request, files })
     }
 
-    /// What a node is told, whatever it is called and wherever it stands.
-    fn inputs(&self, index: Index, prompt: &str) -> Digest {
+    /// What a node is told, whatever it is called, wherever it stands and however often it was tried.
+    fn inputs(&self, index: Index) -> Digest {
         let work = self.scheduler.graph().node(index).map(|it| &it.work);
-        let said = match work {
-            Some(Work::Agent(assignment)) => {
-                let mut assignment = assignment.clone();
-                assignment.prompt = crate::reference::Template::plain(prompt);
-                serde_json::to_vec(&assignment).unwrap_or_default()
-            }
-            _ => prompt.as_bytes().to_vec(),
-        };
-        digest(&said)
+        let Some(Work::Agent(assignment)) = work else { return Digest::default() };
+        let prompt = self.scheduler.subject(index).unwrap_or_default();
+        let told = Assignment { prompt: Template::plain(prompt), ..Assignment::clone(assignment) };
+        digest(&serde_json::to_vec(&told).unwrap_or_default())
+    }
+
+    /// Whether nobody else changes what a node says that it changes.
+    fn writes(&self, index: Index) -> Writes {
+        let held = self.scheduler.graph().node(index).is_some_and(|it| !it.uses.writes.is_empty());
+        if held { Writes::Held } else { Writes::Unknown }
     }
 
     /// Waits until something happens, and takes in all that has.
     async fn wait(&mut self, batch: &mut Vec<Event>) -> Result<(), DriveError> {
-        for (attempt, outcome) in std::mem::take(&mut self.known) {
-            self.take(What::Ended { attempt, outcome: Arc::new(outcome) }, batch);
-        }
-        if !batch.is_empty() {
-            return Ok(());
-        }
         let deadline = self.scheduler.next_deadline().map(|it| self.clock.instant(it));
         let sleep = async {
             match deadline {
@@ -413,20 +393,19 @@ impl<E: Executor> Driver<E> {
 
     fn joined(
         &mut self,
-        joined: Result<(tokio::task::Id, Outcome), JoinError>,
+        joined: Result<(tokio::task::Id, Tried), JoinError>,
         batch: &mut Vec<Event>,
     ) {
-        let (id, outcome) = match joined {
-            Ok((id, outcome)) => (id, outcome),
+        let (id, Tried { outcome, keep }) = match joined {
+            Ok((id, tried)) => (id, tried),
             Err(error) => {
                 let why =
                     if error.is_panic() { "whoever ran it panicked" } else { "it was dropped" };
-                (error.id(), Outcome::ended(Ending::Lost, why))
+                (error.id(), Tried { outcome: Outcome::ended(Ending::Lost, why), keep: None })
             }
         };
         let Some(attempt) = self.attempts.remove(&id) else { return };
-        let control = self.controls.remove(&attempt);
-        let fingerprint = control.and_then(|it| it.fingerprint);
+        self.controls.remove(&attempt);
         let before = batch.len();
         let outcome = Arc::new(outcome);
         self.take(What::Ended { attempt, outcome: Arc::clone(&outcome) }, batch);
@@ -434,7 +413,7 @@ impl<E: Executor> Driver<E> {
         let completed = self.scheduler.state(attempt.node) == State::Completed;
         if batch.len() > before
             && completed
-            && let (Some(memo), Some(fingerprint)) = (&self.memo, fingerprint)
+            && let (Some((memo, _)), Some(fingerprint)) = (&self.memo, keep)
         {
             // Not being able to keep it costs money in the next run, and nothing in this one.
             _ = memo.keep(&fingerprint, &outcome, self.clock.now());

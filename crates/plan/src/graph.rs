@@ -46,6 +46,12 @@ pub enum GraphError {
     /// Something that has already begun cannot get new needs.
     #[error("`{0}` has begun already")]
     Begun(NodeId),
+    /// What is there must stay as it is.
+    #[error("`{0}` is not what it was, and only new tasks can be added")]
+    Changed(NodeId),
+    /// What is there must stay.
+    #[error("`{0}` is not there any more, and only new tasks can be added")]
+    Missing(NodeId),
 }
 
 fn told(cycle: &[NodeId]) -> String {
@@ -178,6 +184,32 @@ impl Graph {
         found
     }
 
+    /// What must be added so that this becomes another graph. Nodes that are in both must be the same, besides what they need of the
+    /// new ones.
+    ///
+    /// # Errors
+    /// Something else is different.
+    pub fn growth(&self, to: &Self) -> Result<Injection, GraphError> {
+        let mut growth = Injection::default();
+        let missing = self.nodes.iter().find(|it| to.find(&it.id).is_none());
+        if let Some(node) = missing {
+            return Err(GraphError::Missing(node.id.clone()));
+        }
+        for node in &to.nodes {
+            let Some(old) = self.find(&node.id).and_then(|it| self.node(it)) else {
+                growth.nodes.push(node.clone());
+                continue;
+            };
+            let is_new = |need: &Need| self.find(&need.on).is_none();
+            let (new, needs): (Vec<Need>, Vec<Need>) = node.needs.iter().cloned().partition(is_new);
+            if (Node { needs, ..node.clone() }) != *old {
+                return Err(GraphError::Changed(node.id.clone()));
+            }
+            growth.needed_by.extend(new.into_iter().map(|need| (node.id.clone(), need)));
+        }
+        Ok(growth)
+    }
+
     /// Adds nodes, all or none.
     ///
     /// # Errors
@@ -279,5 +311,37 @@ impl Graph {
         }
         let start = path.iter().position(|it| *it == at).unwrap_or(0);
         Err(GraphError::Cycle(path[start..].iter().map(|it| self.nodes[*it].id.clone()).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::Template;
+
+    fn node(id: &str, needs: &[&str]) -> Node {
+        Node::agent(id, "any", Template::plain(format!("do {id}"))).needs(needs)
+    }
+
+    fn graph(nodes: Vec<Node>) -> Graph {
+        Graph::new("test", nodes).unwrap()
+    }
+
+    #[test]
+    fn what_a_graph_has_more_than_another_can_be_added() {
+        let old = graph(vec![node("a", &[]), node("b", &["a"])]);
+        let new = graph(vec![node("a", &[]), node("x", &["a"]), node("b", &["a", "x"])]);
+        let growth = old.growth(&new).unwrap();
+        assert_eq!(growth.nodes, [node("x", &["a"])]);
+        let need = Need::completed(NodeId::new("x"));
+        assert_eq!(growth.needed_by, [(NodeId::new("b"), need)]);
+        let mut grown = old.clone();
+        grown.inject(&growth).unwrap();
+        assert_eq!(grown.growth(&new), Ok(Injection::default()));
+
+        let other = graph(vec![node("a", &[]), node("b", &[])]);
+        assert_eq!(old.growth(&other), Err(GraphError::Changed(NodeId::new("b"))));
+        let less = graph(vec![node("a", &[])]);
+        assert_eq!(old.growth(&less), Err(GraphError::Missing(NodeId::new("b"))));
     }
 }

@@ -365,8 +365,16 @@ impl View {
     /// # Errors
     /// They cannot be read.
     pub fn events(&self) -> Result<Vec<(u64, Event)>, JournalError> {
+        self.events_after(0)
+    }
+
+    /// The events that came after one of them.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn events_after(&self, number: u64) -> Result<Vec<(u64, Event)>, JournalError> {
         let mut events = Vec::new();
-        self.store.read(u64::MAX, |seq, event| {
+        self.store.read(number, u64::MAX, |seq, event| {
             events.push((seq, event));
             Ok(())
         })?;

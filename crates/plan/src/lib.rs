@@ -7,6 +7,7 @@
 //! | [`mod@check`] | whether a plan makes sense, before anything runs |
 //! | [`mod@expand`] | from `for-each`, sub-plans and races to plain nodes with stable names |
 //! | [`graph`] | those nodes |
+//! | [`mod@ground`] | what a result depends on besides what the agent is told |
 //! | [`event`] | what happens to a plan, and what became of its tasks |
 //! | [`schedule`] | what runs next: events in, decisions out; no clock, no I/O |
 //! | [`journal`] | the events on disk, durable before anything is done about them |
@@ -81,6 +82,7 @@ pub mod event;
 pub mod expand;
 pub mod file;
 pub mod graph;
+pub mod ground;
 pub mod journal;
 pub mod reference;
 pub mod schedule;

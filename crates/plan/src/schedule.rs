@@ -26,6 +26,7 @@ mod gather;
 mod growth;
 mod leases;
 mod money;
+mod ready;
 mod view;
 
 use std::{
@@ -44,6 +45,7 @@ use crate::{
 };
 use claims::{Claims, NOWHERE, Queue};
 use money::Afford;
+use ready::Ready;
 
 pub use view::{Results, State};
 
@@ -111,7 +113,7 @@ const OVER: u32 = u32::MAX;
 /// What of a node matters at every step.
 #[derive(Debug, Clone, Copy)]
 struct Traits {
-    /// Its place among those that are ready.
+    /// Its place among those that wait for the same thing.
     key: u64,
     /// Whether it is ready as soon as its needs are met: no join, no condition.
     plain: bool,
@@ -135,8 +137,7 @@ pub struct Scheduler {
     /// What is asked for again and again, in little room.
     traits: Vec<Traits>,
     claims: Claims,
-    /// By priority, then by position.
-    ready: BinaryHeap<u64>,
+    ready: Ready,
     /// What must be looked at when. Some of it may have been taken care of already.
     clock: BinaryHeap<Reverse<(Millis, Index, u32)>>,
     running: u32,
@@ -172,7 +173,7 @@ impl Scheduler {
             cells: Vec::new(),
             unmet: Vec::new(),
             traits: Vec::new(),
-            ready: BinaryHeap::new(),
+            ready: Ready::default(),
             clock: BinaryHeap::new(),
             running: 0,
             open: 0,
@@ -289,8 +290,7 @@ impl Scheduler {
             return None;
         }
         while self.running < self.graph.concurrency().total.max(1) {
-            let key = self.ready.pop()?;
-            let index = claims::index_of(key);
+            let index = self.ready.pop()?;
             let cell = &mut self.cells[index.at()];
             let woken = std::mem::replace(&mut cell.woken, NOWHERE);
             if cell.state != State::Ready {
@@ -301,7 +301,7 @@ impl Scheduler {
             if self.traits[index.at()].claims
                 && let Some(queue) = self.claims.blocked(index)
             {
-                self.claims.park(queue, key);
+                self.claims.park(queue, self.traits[index.at()].key);
                 if queue != woken {
                     self.wake(woken);
                 }
@@ -313,7 +313,7 @@ impl Scheduler {
                     return Some(What::Started { attempt, allowance });
                 }
                 Afford::Later => {
-                    self.ready.push(key);
+                    self.ready.insert(index);
                     self.cells[index.at()].woken = woken;
                     return None;
                 }
@@ -326,8 +326,9 @@ impl Scheduler {
     /// Looks again at the first one that waits in a queue. It wakes the next one when it no longer needs to wait there.
     fn wake(&mut self, queue: Queue) {
         if let Some(key) = self.claims.unpark(queue) {
-            self.cells[claims::index_of(key).at()].woken = queue;
-            self.ready.push(key);
+            let index = claims::index_of(key);
+            self.cells[index.at()].woken = queue;
+            self.ready.insert(index);
         }
     }
 
@@ -399,7 +400,7 @@ impl Scheduler {
 
     fn make_ready(&mut self, index: Index) {
         self.cells[index.at()].state = State::Ready;
-        self.ready.push(self.traits[index.at()].key);
+        self.ready.insert(index);
     }
 
     fn finish(&mut self, index: Index, state: State, outcome: Option<Arc<Outcome>>) {

@@ -33,13 +33,14 @@ pub const USER_PLUGINS: &str = "user-plugins";
 
 /// Keys of later versions and of Symposium's configuration: known, so not a spelling mistake, and
 /// without any effect here.
-const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs", "telemetry"];
+const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs"];
 
 /// Tables that another room reads.
-const OF_OTHERS: &[&str] = &["engine", "mcp-servers", "models", "providers", "tasks", "web"];
+const OF_OTHERS: &[&str] =
+    &["engine", "mcp-servers", "models", "providers", "tasks", "telemetry", "web"];
 
 /// Those of them that people write keys into.
-const TEMPTING: [&str; 3] = ["mcp-servers", "providers", "web"];
+const TEMPTING: [&str; 4] = ["mcp-servers", "providers", "telemetry", "web"];
 
 /// The user's configuration, as far as plugins go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Where hooks and MCP servers are registered.
     pub registration: Registration,
+    /// As what MCP servers of plugins are registered.
+    pub servers: ServersAs,
     /// Whether the workspace's own `.agents/skills` are brought to hosts that do not read them.
     pub agents_syncing: AgentsSyncing,
     /// What to do about newer versions of the program itself.
@@ -74,6 +77,29 @@ pub enum Registration {
     User,
     /// In the workspace: `project`.
     Project,
+}
+
+/// As what MCP servers of plugins are registered with hosts: `mcp-register`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ServersAs {
+    /// As one server, ours, behind which all of them stand: `one`.
+    #[default]
+    One,
+    /// Each by itself: `each`.
+    Each,
+}
+
+impl ServersAs {
+    const WORDS: [(&str, Self); 2] = [("one", Self::One), ("each", Self::Each)];
+
+    /// As the file writes it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::Each => "each",
+        }
+    }
 }
 
 /// Whether the workspace's own `.agents/skills` are brought to hosts that do not read them.
@@ -267,6 +293,7 @@ impl Config {
                 enablement: Enablement::decode(&root, dirs),
                 hosts: decode_hosts(&root),
                 registration: root.choice("hook-scope", &scopes).unwrap_or_default(),
+                servers: root.choice("mcp-register", &ServersAs::WORDS).unwrap_or_default(),
                 agents_syncing: match syncing {
                     Some(false) => AgentsSyncing::Off,
                     _ => AgentsSyncing::On,

@@ -6,13 +6,20 @@
 //! | [`verbs`] | what can be asked for, whatever the door: requests in, answers out |
 //! | [`tasks`] | the tasks of one connection |
 //! | [`declare`] | JSON schemas as compact TypeScript declarations |
+//! | [`sessions`] | conversations: tasks that go on from each other |
+//! | [`acp`] | the door for editors |
+//! | `http` | who is let in over HTTP |
 //! | [`mcp`] | the door for MCP clients; the only module that knows the protocol |
 //!
 //! Everything that a connection starts ends with it.
 
+pub mod acp;
 pub mod declare;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod mcp;
 pub mod offer;
+pub mod sessions;
 pub mod tasks;
 pub mod verbs;
 

@@ -1,11 +1,13 @@
 //! The door for MCP clients; the only place of this room that knows the SDK.
 //!
-//! [`serve`] speaks with one client until that goes away, then ends everything that was started for it. What a tool cannot do is told as
+//! [`serve`] speaks with one client until that goes away, then ends everything that was started for it; `serve_http` with all that have
+//! the token, until it is told to stop. What a tool cannot do is told as
 //! an error of the tool, with a hint, so that a model can do better; only what is no call of a tool at all is an error of the protocol.
 //!
 //! | the client | becomes |
 //! |---|---|
 //! | cancels a request | its tasks, programs and calls end |
+//! | has the tasks extension | it gets the results of tasks later, and is asked through them |
 //! | gives a token for progress | it is told what tasks do, turn by turn |
 //! | can ask its user (`elicitation`) | it is asked whatever a task must ask for |
 //! | cannot | the answer is no, and the result of the task says so |
@@ -13,6 +15,9 @@
 
 mod asks;
 mod catalogue;
+#[cfg(feature = "http")]
+mod http;
+mod later;
 mod progress;
 mod stream;
 
@@ -22,28 +27,41 @@ use agents_task::runner::Unavailable;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
+        GetTaskParams, GetTaskResult, Implementation, ListToolsResult, PaginatedRequestParams,
+        ServerCapabilities, ServerConfig, UpdateTaskParams,
     },
     service::{RequestContext, ServerInitializeError, serve_server_with_ct},
+    task_manager::TaskManager,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use self::{catalogue::Verb, stream::Ending};
+#[cfg(feature = "http")]
+pub use self::http::serve_http;
+use self::{
+    asks::{Asker, Clients},
+    catalogue::{Verb, command_tool},
+    stream::Ending,
+};
 use crate::{
     offer::Offer,
     tasks::{Tasks, Terms},
-    verbs::{Verbs, answer::TaskList},
+    verbs::{Verbs, answer::TaskList, asked::Commands},
 };
+
+/// More commands are not tools of their own: a host shows all tools to its model, needed or not.
+const MAX_COMMANDS: usize = 20;
+/// The command that is a tool of ours already.
+const CRATE_INFO: &str = "plugin__crate-info__crate-info";
 
 /// What a client is told about all of it.
 const INSTRUCTIONS: &str = "Sub-agents and knowledge for this Rust workspace. Before you work with a crate, look for a skill with \
 `skills` (words, or the name of the crate) and load the one that fits. `crate_info` finds the sources of the exact version in use. \
-`task` gives work to sub-agents, several at once if you like; `agents` says which there are. `list_tools` and `call_tool` reach the \
-MCP servers that the crates of this workspace bring.";
+`task` gives work to sub-agents, several at once if you like; `agents` says which there are. `list_tools`, `call_tool` and \
+`execute` (many calls in one script) reach the MCP servers that the crates of this workspace bring.";
 
 /// A client could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -64,19 +82,15 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let work = cancel.child_token();
-    let (approval, artifacts) = (terms.approval, Arc::clone(&terms.artifacts));
-    let (tasks, asks) = Tasks::new(offer.surroundings(), terms, work.clone());
-    let verbs = Arc::new(Verbs::new(offer, tasks, artifacts));
+    let (door, asks) = Door::new(offer, terms, &cancel);
+    let (verbs, work) = (Arc::clone(&door.verbs), door.over.clone());
+    let answering = tokio::spawn(asks);
     // Tasks end as soon as nobody listens, not when their calls have been waited for.
     let read = Ending::new(read, work.clone());
-    let door = Door { verbs: Arc::clone(&verbs), over: work.clone() };
     let served = match serve_server_with_ct(door, (read, write), cancel).await {
         Ok(running) => {
-            let answering = tokio::spawn(asks::answer(running.peer().clone(), asks, approval));
             // How it ended is of no interest: it has.
             drop(running.waiting().await);
-            answering.abort();
             Ok(())
         }
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
@@ -85,19 +99,42 @@ where
         Err(error) => Err(NotServed(error.to_string())),
     };
     work.cancel();
+    answering.abort();
     verbs.end().await;
     served
 }
 
+/// What clients speak with.
+#[derive(Clone)]
 struct Door {
     verbs: Arc<Verbs>,
-    /// Cancelled when the client has gone.
+    clients: Clients,
+    /// Calls whose results clients ask for later.
+    later: TaskManager,
+    /// Cancelled when everything ends.
     over: CancellationToken,
+}
+
+impl Door {
+    /// The door, and what answers the questions of tasks as long as it runs.
+    fn new(
+        offer: Arc<dyn Offer>,
+        terms: Terms,
+        cancel: &CancellationToken,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let over = cancel.child_token();
+        let (approval, artifacts) = (terms.approval, Arc::clone(&terms.artifacts));
+        let (tasks, asks) = Tasks::new(offer.surroundings(), terms, over.clone());
+        let verbs = Arc::new(Verbs::new(offer, tasks, artifacts));
+        let clients = Clients::default();
+        let answering = clients.clone().answer(asks, approval);
+        (Self { verbs, clients, later: TaskManager::new(), over }, answering)
+    }
 }
 
 impl ServerHandler for Door {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_tasks().build();
         let name = Implementation::new("cargo-agents", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities).with_server_info(name).with_instructions(INSTRUCTIONS)
     }
@@ -107,7 +144,11 @@ impl ServerHandler for Door {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(Verb::ALL.iter().map(|it| it.tool()).collect()))
+        let commands = self.verbs.command_tools();
+        let commands = commands.iter().filter(|it| it.name() != CRATE_INFO);
+        let commands = commands.take(MAX_COMMANDS).map(|it| command_tool(&**it));
+        let verbs = Verb::ALL.iter().map(|it| it.tool());
+        Ok(ListToolsResult::with_all_items(verbs.chain(commands).collect()))
     }
 
     async fn call_tool(
@@ -115,14 +156,54 @@ impl ServerHandler for Door {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(verb) = Verb::named(&request.name) else {
-            let message = format!("there is no tool `{}`", request.name);
-            return Err(ErrorData::invalid_params(message, None));
-        };
         let input = Value::Object(request.arguments.unwrap_or_default());
         let cancelled = both(&context.ct, &self.over);
-        let result = self.obey(verb, input, &context, &cancelled).await;
+        let result = match Verb::named(&request.name) {
+            Some(Verb::Task)
+                if context.client_capabilities().is_some_and(|it| it.supports_tasks()) =>
+            {
+                match read(input) {
+                    Ok(asked) => {
+                        let Self { verbs, clients, later, over } = self;
+                        return Ok(later::start(later, verbs, clients, over, asked));
+                    }
+                    Err(trouble) => Err(trouble),
+                }
+            }
+            Some(verb) => self.obey(verb, input, &context, &cancelled).await,
+            None if self.has_command(&request.name) => {
+                self.run_command(request.name.into_owned(), input, &cancelled).await
+            }
+            None => {
+                let message = format!("there is no tool `{}`", request.name);
+                return Err(ErrorData::invalid_params(message, None));
+            }
+        };
         Ok(CallToolResponse::from(result.unwrap_or_else(|it| error(&it))))
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.later.get_task(&request.task_id).map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.later.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.later.cancel_task(&request.task_id)
     }
 }
 
@@ -138,7 +219,9 @@ impl Door {
         match verb {
             Verb::Task => {
                 let asked = read(input)?;
-                let run = |watch| verbs.run_tasks(asked, cancelled, watch);
+                let asker = Asker::Client(context.peer.clone());
+                let begun = |paths: &[_]| self.clients.started(paths, &asker);
+                let run = |watch| verbs.run_tasks(asked, cancelled, begun, watch);
                 let list = progress::told(context, run).await?;
                 Ok(of_tasks(&list))
             }
@@ -151,7 +234,27 @@ impl Door {
             Verb::Commands => done(&verbs.commands(read(input)?, cancelled).await?),
             Verb::ListTools => done(&verbs.list_tools(read(input)?).await?),
             Verb::CallTool => done(&verbs.call_tool(read(input)?, cancelled).await?),
+            #[cfg(feature = "script")]
+            Verb::Execute => done(&verbs.execute(read(input)?, cancelled).await?),
         }
+    }
+}
+
+impl Door {
+    fn has_command(&self, name: &str) -> bool {
+        self.verbs.command_tools().iter().any(|it| it.name() == name)
+    }
+
+    async fn run_command(
+        &self,
+        name: String,
+        input: Value,
+        cancelled: &CancellationToken,
+    ) -> Result<CallToolResult, Unavailable> {
+        let asked = Commands { run: Some(name), ..read(input)? };
+        let said = self.verbs.commands(asked, cancelled).await?;
+        let said = said.output.unwrap_or_default();
+        Ok(CallToolResult::success(vec![ContentBlock::text(said)]))
     }
 }
 

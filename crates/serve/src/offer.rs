@@ -34,11 +34,24 @@ pub trait Offer: Send + Sync {
     /// The commands that plugins have for agents.
     fn commands(&self) -> Vec<Arc<dyn Tool>>;
 
+    /// The commands that a person can type: texts that stand for longer ones.
+    fn typed(&self) -> Vec<TypedCommand>;
+
+    /// What the agent is told for one of them, with these words in its place.
+    fn expand(&self, name: &str, input: &str) -> Option<String>;
+
     /// The names of the MCP servers that stand behind this one. Nothing is started.
     fn servers(&self) -> Vec<String>;
 
     /// The tools of these servers, which are started if they are not running.
     fn tools_of(&self, servers: Vec<String>) -> BoxFuture<'_, ServerTools>;
+
+    /// What runs scripts.
+    ///
+    /// # Errors
+    /// Nothing can run them here.
+    #[cfg(feature = "script")]
+    fn interpreter(&self) -> Result<agents_tool::script::Interpreter, Unavailable>;
 
     /// Ends everything that was started for any request.
     fn end(&self) -> BoxFuture<'_, ()>;
@@ -51,6 +64,15 @@ pub struct ServerTools {
     pub tools: Vec<Arc<dyn Tool>>,
     /// What there is to say about servers that do not start, and about single tools.
     pub findings: Vec<Finding>,
+}
+
+/// A command that a person can type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedCommand {
+    /// What it is started by.
+    pub name: String,
+    /// What it does.
+    pub description: String,
 }
 
 /// A skill as it is listed.

@@ -16,13 +16,11 @@ use agents_task::{
     transcript::Store,
 };
 use agents_tool::{Grant, artifacts::Artifacts};
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Of tasks that have ended, so many are remembered; the others are in the store of transcripts.
 const REMEMBERED: usize = 1_000;
-/// How many events whoever watches may be behind before some are left out.
-const BEHIND: usize = 1_024;
 
 /// On which terms tasks run: what the user said when the door was opened. No request can widen them.
 pub struct Terms {
@@ -53,9 +51,11 @@ pub struct Tasks {
     allowed: Vec<Grant>,
     closed: Option<Unavailable>,
     store: Store,
-    events: broadcast::Sender<Arc<Event>>,
+    watchers: Arc<Mutex<Vec<Watcher>>>,
     known: Arc<Mutex<BTreeMap<TaskId, Known>>>,
 }
+
+type Watcher = mpsc::UnboundedSender<Arc<Event>>;
 
 /// What is known of a task, and of those that tasks started.
 #[derive(Debug, Clone)]
@@ -104,16 +104,20 @@ impl Tasks {
         cancel: CancellationToken,
     ) -> (Self, Asks) {
         let (broker, asks) = Broker::new(terms.approval);
-        let (events, _) = broadcast::channel(BEHIND);
+        let watchers: Arc<Mutex<Vec<Watcher>>> = Arc::default();
         let known: Arc<Mutex<BTreeMap<TaskId, Known>>> = Arc::default();
-        let (told, seen) = (events.clone(), Arc::clone(&known));
+        let (told, seen) = (Arc::clone(&watchers), Arc::clone(&known));
         let common = Common {
             settings: terms.settings,
             broker,
             sink: Arc::new(move |event: &Event| {
                 note(&mut seen.lock().unwrap_or_else(PoisonError::into_inner), event);
-                // Nobody may be watching.
-                drop(told.send(Arc::new(event.clone())));
+                let mut watchers = told.lock().unwrap_or_else(PoisonError::into_inner);
+                if watchers.is_empty() {
+                    return;
+                }
+                let event = Arc::new(event.clone());
+                watchers.retain(|it| it.send(Arc::clone(&event)).is_ok());
             }),
             artifacts: terms.artifacts,
             transcripts: Some(terms.transcripts.clone()),
@@ -132,7 +136,7 @@ impl Tasks {
                 allowed: terms.allowed,
                 closed: terms.closed,
                 store: terms.transcripts,
-                events,
+                watchers,
                 known,
             },
             asks,
@@ -178,10 +182,12 @@ impl Tasks {
         Ok(started)
     }
 
-    /// What happens from now on.
+    /// Everything that happens from now on.
     #[must_use]
-    pub fn watch(&self) -> broadcast::Receiver<Arc<Event>> {
-        self.events.subscribe()
+    pub fn watch(&self) -> mpsc::UnboundedReceiver<Arc<Event>> {
+        let (send, events) = mpsc::unbounded_channel();
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).push(send);
+        events
     }
 
     /// All that are known, the oldest first.

@@ -4,13 +4,14 @@
 
 pub mod answer;
 pub mod asked;
+mod behind;
 mod search;
 
 use std::{sync::Arc, time::Duration};
 
 use agents_system::explain::{Explain, with_causes};
 use agents_task::{
-    Outcome, Refused, TaskId,
+    Outcome, Refused, TaskId, TaskPath,
     event::{Event, What},
     runner::Unavailable,
     transcript::{Page, Record},
@@ -24,17 +25,15 @@ use tokio_util::sync::CancellationToken;
 use self::{
     answer::{
         AgentCard, AgentList, CommandCard, CommandList, OutputPage, SkillList, TaskList, TaskView,
-        ToolAnswer, ToolList,
     },
     asked::{
-        CallTool, Commands, CrateInfo, FindSkills, ListAgents, ListTools, Part, RunTasks,
-        TaskCancel, TaskOutput, TaskStatus,
+        Commands, CrateInfo, FindSkills, ListAgents, Part, RunTasks, TaskCancel, TaskOutput,
+        TaskStatus,
     },
     search::{has_all, ranked, words},
 };
 use crate::{
-    declare,
-    offer::{FoundCrate, Offer, ServerTools},
+    offer::{FoundCrate, Offer},
     tasks::Tasks,
 };
 
@@ -59,7 +58,7 @@ pub(crate) fn wrong(message: impl Into<String>, hint: impl Into<String>) -> Unav
     Unavailable { message: message.into(), hint: Some(hint.into()) }
 }
 
-fn refused(refused: &Refused) -> Unavailable {
+pub(crate) fn refused(refused: &Refused) -> Unavailable {
     Unavailable { message: with_causes(refused), hint: refused.hint() }
 }
 
@@ -70,7 +69,8 @@ impl Verbs {
         Self { offer, tasks, artifacts }
     }
 
-    /// Runs tasks, and waits for them unless they run in the background. If whoever waits goes away or cancels, they end.
+    /// Runs tasks, and waits for them unless they run in the background. If whoever waits goes away or cancels, they end. `begun` is
+    /// told where they stand before anything happens, `watch` what does.
     ///
     /// # Errors
     /// A rule stands in the way; then none was started.
@@ -78,6 +78,7 @@ impl Verbs {
         &self,
         asked: RunTasks,
         cancelled: &CancellationToken,
+        begun: impl FnOnce(&[TaskPath]),
         watch: impl Fn(&Event),
     ) -> Result<TaskList, Unavailable> {
         let background = asked.background;
@@ -86,10 +87,11 @@ impl Verbs {
         let mut events = self.tasks.watch();
         let mut started = self.tasks.start(batch).map_err(|it| refused(&it))?;
         let ids: Vec<TaskId> = started.iter().map(|it| it.id).collect();
+        let paths: Vec<TaskPath> = started.iter().map(|it| it.path.clone()).collect();
+        begun(&paths);
         if background {
             return Ok(self.views(&ids));
         }
-        let paths: Vec<_> = started.iter().map(|it| it.path.clone()).collect();
         let tokens: Vec<CancellationToken> = started.iter().map(|it| it.cancel.clone()).collect();
         let _guards: Vec<_> = tokens.iter().map(|it| it.clone().drop_guard()).collect();
         let tell = |event: &Event| {
@@ -108,12 +110,7 @@ impl Verbs {
             loop {
                 tokio::select! {
                     biased;
-                    // Whoever is behind misses some.
-                    event = events.recv() => {
-                        if let Ok(event) = event {
-                            tell(&event);
-                        }
-                    }
+                    Some(event) = events.recv() => tell(&event),
                     () = cancelled.cancelled(), if !is_cancelled => {
                         is_cancelled = true;
                         tokens.iter().for_each(CancellationToken::cancel);
@@ -157,7 +154,7 @@ impl Verbs {
             loop {
                 tokio::select! {
                     event = events.recv() => match event {
-                        Ok(event) if !matches!(event.what, What::Ended { .. }) => {}
+                        Some(event) if !matches!(event.what, What::Ended { .. }) => {}
                         _ => break,
                     },
                     () = &mut over => return self.status(&asked.ids),
@@ -287,6 +284,12 @@ impl Verbs {
         self.offer.find_crate(asked.name, asked.version).await
     }
 
+    /// The commands that plugins have for agents, as tools.
+    #[must_use]
+    pub fn command_tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.offer.commands()
+    }
+
     /// The commands that plugins have for agents, or what one of them prints.
     ///
     /// # Errors
@@ -311,76 +314,6 @@ impl Verbs {
         let input = json!({ "args": asked.args, "cwd": asked.cwd, "timeout": asked.timeout });
         let output = self.call(tool, input, cancelled).await?;
         Ok(CommandList { commands: Vec::new(), output: Some(output) })
-    }
-
-    /// What the servers behind this one have.
-    ///
-    /// # Errors
-    /// There is no such server.
-    pub async fn list_tools(&self, asked: ListTools) -> Result<ToolList, Unavailable> {
-        let all = self.offer.servers();
-        for name in &asked.servers {
-            self.knows(&all, name)?;
-        }
-        let (wanted, other_servers): (Vec<String>, Vec<String>) =
-            all.into_iter().partition(|it| asked.servers.is_empty() || asked.servers.contains(it));
-        let ServerTools { tools, findings } = self.offer.tools_of(wanted.clone()).await;
-        let words = words(asked.query.as_deref());
-        let mut declarations = String::new();
-        for server in &wanted {
-            let prefix = prefix(server);
-            let mut own = tools
-                .iter()
-                .filter_map(|tool| Some((tool.name().strip_prefix(&prefix)?, tool)))
-                .filter(|(name, tool)| has_all(&words, [server, *name, tool.description()]))
-                .peekable();
-            if own.peek().is_none() {
-                continue;
-            }
-            declarations.push_str(&format!("// server {server}\n"));
-            for (name, tool) in own {
-                let declared = declare::function(name, tool.description(), &tool.schema());
-                declarations.push_str(&format!("{declared}\n"));
-            }
-        }
-        let declarations = self.tasks.masked(&declarations);
-        let problems = findings.into_iter().map(|it| it.message).collect();
-        Ok(ToolList { declarations, other_servers, problems })
-    }
-
-    /// Calls a tool of a server behind this one.
-    ///
-    /// # Errors
-    /// There is no such tool, or the call failed.
-    pub async fn call_tool(
-        &self,
-        asked: CallTool,
-        cancelled: &CancellationToken,
-    ) -> Result<ToolAnswer, Unavailable> {
-        let CallTool { server, tool, arguments } = asked;
-        self.knows(&self.offer.servers(), &server)?;
-        let ServerTools { tools, findings } = self.offer.tools_of(vec![server.clone()]).await;
-        let prefix = prefix(&server);
-        let own = |it: &Arc<dyn Tool>| it.name().strip_prefix(&prefix).map(str::to_owned);
-        let Some(found) = tools.iter().find(|it| own(it).as_deref() == Some(tool.as_str())) else {
-            if let Some(finding) = findings.into_iter().next() {
-                return Err(Unavailable { message: finding.message, hint: finding.hint });
-            }
-            let names: Vec<String> = tools.iter().filter_map(own).collect();
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let message = format!("the server `{server}` has no tool `{tool}`");
-            return Err(wrong(message, there_are(&names)));
-        };
-        let output = self.call(found, Value::Object(arguments), cancelled).await?;
-        Ok(ToolAnswer { output })
-    }
-
-    fn knows(&self, servers: &[String], name: &str) -> Result<(), Unavailable> {
-        if servers.iter().any(|it| it == name) {
-            return Ok(());
-        }
-        let names: Vec<&str> = servers.iter().map(String::as_str).collect();
-        Err(wrong(format!("there is no MCP server `{name}`"), there_are(&names)))
     }
 
     /// Calls a tool without a task around it. Whoever calls has been asked by their own program; what comes back is bounded, masked
@@ -447,8 +380,4 @@ fn there_are(names: &[&str]) -> String {
     let shown: Vec<String> = names.iter().take(40).map(|it| format!("`{it}`")).collect();
     let more = if names.len() > 40 { ", ..." } else { "" };
     format!("there are {}{more}", shown.join(", "))
-}
-
-fn prefix(server: &str) -> String {
-    format!("mcp__{server}__")
 }

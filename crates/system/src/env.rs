@@ -88,6 +88,30 @@ variables! {
     GOOGLE_GEMINI_BASE_URL = "GOOGLE_GEMINI_BASE_URL";
     /// Where Ollama listens; the provider `ollama` is there as soon as this is set.
     OLLAMA_HOST = "OLLAMA_HOST";
+    /// Where spans of tasks go: the address of an OpenTelemetry collector that takes OTLP over HTTP, without `/v1/traces`. Without it, and without `telemetry.endpoint`, none are made.
+    OTLP_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
+    /// The same with its whole path, before the other one.
+    OTLP_TRACES_ENDPOINT = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
+    /// Headers for the collector: `name=value`, with commas between them and values in percent-encoding.
+    OTLP_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS";
+    /// The same for spans only, before the other one.
+    OTLP_TRACES_HEADERS = "OTEL_EXPORTER_OTLP_TRACES_HEADERS";
+    /// How many milliseconds the collector may take; 10000 by default.
+    OTLP_TIMEOUT = "OTEL_EXPORTER_OTLP_TIMEOUT";
+    /// Spans are sent as `http/json`; `grpc` is not spoken, and told.
+    OTLP_PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL";
+    /// The name of the service in spans; `cargo-agents` by default.
+    OTEL_SERVICE_NAME = "OTEL_SERVICE_NAME";
+    /// More about where spans come from: `name=value`, with commas between them.
+    OTEL_RESOURCE_ATTRIBUTES = "OTEL_RESOURCE_ATTRIBUTES";
+    /// `true` turns spans off.
+    OTEL_SDK_DISABLED = "OTEL_SDK_DISABLED";
+    /// `none` turns spans off.
+    OTEL_TRACES_EXPORTER = "OTEL_TRACES_EXPORTER";
+    /// `true` puts what models say and what tools are given into spans, as `telemetry.content` does.
+    OTEL_GENAI_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
+    /// The span that whoever started us is in, as W3C writes it; spans of tasks become a part of it.
+    TRACEPARENT = "TRACEPARENT";
     /// `dumb`, or none: questions are asked line by line, without moving the cursor.
     TERM = "TERM";
 }

@@ -5,6 +5,8 @@
 //! `stat` alone, except for what was *young*: a file changed less than two seconds before we read it
 //! may change again without its time, size and inode changing, so there the content is compared too.
 
+mod near;
+
 use std::{
     collections::BTreeMap,
     io,
@@ -183,6 +185,7 @@ impl Fingerprint {
     pub fn check(&self) -> Freshness {
         let young_since = self.taken.saturating_sub(nanos(YOUNG));
         let mut answer = Freshness::Fresh;
+        let mut at_rest = Vec::with_capacity(self.seen.len());
         for (path, seen) in &self.seen {
             let young = |stamp: &Stamp| stamp.modified >= young_since;
             let same = match seen {
@@ -199,12 +202,16 @@ impl Fingerprint {
                         if now == *stamp && digest_names(&found) == *names)
                 }
                 Seen::File(stamp, _) | Seen::Directory(stamp, _) | Seen::Refused(stamp) => {
-                    stamp_of(path).as_ref() == Some(stamp)
+                    at_rest.push((path.as_path(), stamp));
+                    true
                 }
             };
             if !same {
                 return Freshness::Stale;
             }
+        }
+        if !near::all_are(&at_rest) {
+            return Freshness::Stale;
         }
         answer
     }

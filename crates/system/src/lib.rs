@@ -23,6 +23,7 @@
 //! | [`explain`] | what an error is (exit code) and what to do about it (hint) |
 //! | [`nearest`] | "did you mean" |
 //! | [`tame`] | text that is shown on a terminal without steering it |
+//! | [`window`] | how much of it fits |
 //! | [`progress`] | one status line on a terminal, nothing elsewhere |
 //!
 //! Nothing here knows what a plugin or a workspace is.
@@ -65,3 +66,4 @@ pub mod progress;
 pub mod sandbox;
 pub mod span;
 pub mod tame;
+pub mod window;

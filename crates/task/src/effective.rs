@@ -12,6 +12,7 @@ use crate::{
     limits::Limits,
     schema::Schema,
     submission::YIELD,
+    transcript::Claim,
 };
 
 /// The tool that starts agents.
@@ -20,6 +21,8 @@ pub const TASK: &str = "task";
 pub const PLAN_TOOLS: [&str; 5] = ["read", "search", "find", "lsp", "web_search"];
 
 /// An agent that will run.
+///
+/// Thousands of them may wait at the same time, most of them of few definitions: what is large is shared.
 #[derive(Debug, Clone)]
 pub struct EffectiveAgent {
     /// The name of its definition.
@@ -27,19 +30,19 @@ pub struct EffectiveAgent {
     /// Where it will stand in the tree.
     pub path: TaskPath,
     /// The agents that led to it, the first one first, itself the last.
-    pub lineage: Vec<AgentName>,
+    pub lineage: Arc<[AgentName]>,
     /// What it is told to be and to do, all of it.
-    pub system: String,
+    pub system: Arc<str>,
     /// Where in it begins how the result is handed in.
     pub(crate) ending_at: usize,
     /// What is to be done.
     pub prompt: String,
     /// What it may do.
-    pub standing: Standing,
+    pub standing: Arc<Standing>,
     /// Which agents it may start.
     pub spawns: Spawns,
     /// The model, and why.
-    pub model: Resolution,
+    pub model: Arc<Resolution>,
     /// What its result must look like.
     pub schema: Option<(Schema, SchemaFrom)>,
     /// How far it may go.
@@ -53,9 +56,9 @@ pub struct EffectiveAgent {
     /// Whether it only plans.
     pub planning: Planning,
     /// What must hold before it is done, checked within its own rights.
-    pub done_when: DoneWhen,
+    pub done_when: Arc<DoneWhen>,
     /// What the user says must hold, checked for the user.
-    pub users_word: DoneWhen,
+    pub users_word: Arc<DoneWhen>,
     /// Why it was chosen, where nobody named it.
     pub chosen: Option<String>,
     /// What it goes on from.
@@ -69,6 +72,8 @@ pub struct Continuation {
     pub from: TaskId,
     /// What was said, the oldest first: it begins with an assignment, and each call of a tool has its result.
     pub messages: Vec<Message>,
+    /// That nobody else goes on from there meanwhile; `None` where nothing is kept.
+    pub claim: Option<Claim>,
 }
 
 /// Whose schema counts.
@@ -113,6 +118,37 @@ impl EffectiveAgent {
     #[must_use]
     pub fn role(&self) -> &str {
         self.system[..self.ending_at].trim_end()
+    }
+
+    /// What is left without what only this one is to do.
+    pub(crate) fn without_assignment(&self) -> Self {
+        let (prompt, continues) = (String::new(), None);
+        Self { prompt, continues, ..self.clone() }
+    }
+
+    /// Whether it was made from the other one, or both from a third.
+    pub(crate) fn is_shared_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.system, &other.system)
+            && Arc::ptr_eq(&self.standing, &other.standing)
+            && Arc::ptr_eq(&self.model, &other.model)
+    }
+
+    /// Takes what is the same from another one, so that it is there once.
+    pub(crate) fn share(&mut self, other: &Self) {
+        fn one<T: PartialEq + ?Sized>(own: &mut Arc<T>, other: &Arc<T>) {
+            if !Arc::ptr_eq(own, other) && *own == *other {
+                *own = Arc::clone(other);
+            }
+        }
+        one(&mut self.lineage, &other.lineage);
+        one(&mut self.system, &other.system);
+        one(&mut self.standing, &other.standing);
+        one(&mut self.model, &other.model);
+        one(&mut self.done_when, &other.done_when);
+        one(&mut self.users_word, &other.users_word);
+        if self.schema == other.schema {
+            self.schema.clone_from(&other.schema);
+        }
     }
 
     /// How deep it stands.

@@ -2,6 +2,10 @@
 //!
 //! Every task has exactly one first event and exactly one last one, however it ends; [`Emitter`] sees to it, also when the task is
 //! dropped in the middle.
+//!
+//! A [`Sink`] is told at once and must not take long. Whoever wants to take their time reads a [`stream`].
+
+mod stream;
 
 use std::sync::Arc;
 
@@ -9,6 +13,7 @@ use agents_model::{Usage, cost::MicroDollars};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::stream::{Events, Told, stream};
 use crate::{
     id::{TaskId, TaskPath},
     limits::Limit,
@@ -45,6 +50,13 @@ pub enum What {
         /// Why this agent, where nobody named it.
         #[serde(skip_serializing_if = "Option::is_none")]
         chosen: Option<String>,
+    },
+    /// It has to wait before it can work.
+    Waiting {
+        /// For what.
+        what: Awaited,
+        /// How many there are of it, all of them taken.
+        of: usize,
     },
     /// The model is asked.
     Turn {
@@ -116,6 +128,15 @@ pub enum What {
         /// How, and what it leaves.
         outcome: Box<Outcome>,
     },
+}
+
+/// What a task may have to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Awaited {
+    /// A directory to build in that nobody else has.
+    BuildSlot,
 }
 
 /// How a call of a tool went.

@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fmt,
+    sync::Arc,
 };
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,11 @@ impl TaskId {
         let mut tail = self.tail();
         tail.truncate(8);
         tail
+    }
+
+    /// As bytes.
+    pub(crate) fn bytes(&self) -> [u8; 16] {
+        *self.0.as_bytes()
     }
 
     /// The part that is chance.
@@ -69,10 +75,22 @@ impl<'de> Deserialize<'de> for TaskId {
 /// The longest name of a task.
 pub const MAX_NAME: usize = 48;
 
-/// Where a task stands in its tree: the names from the first one down to it, `review/explore-2`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
-#[serde(transparent)]
-pub struct TaskPath(Vec<String>);
+/// Where a task stands in its tree: the names from the first one down to it, `review/explore-2`. Cheap to clone: everybody who has to
+/// do with a task has it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct TaskPath(Arc<Vec<String>>);
+
+impl Serialize for TaskPath {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskPath {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::deserialize(deserializer).map(|it| Self(Arc::new(it)))
+    }
+}
 
 impl TaskPath {
     /// That of whoever starts the first task of a tree.
@@ -88,15 +106,32 @@ impl TaskPath {
     }
 
     fn with(&self, name: String) -> Self {
-        let mut path = self.clone();
-        path.0.push(name);
-        path
+        Self::below(&self.0, name)
+    }
+
+    /// Another one of the same parent.
+    fn beside(&self, name: String) -> Self {
+        Self::below(&self.0[..self.0.len().saturating_sub(1)], name)
+    }
+
+    fn below(parents: &[String], name: String) -> Self {
+        let mut names = Vec::with_capacity(parents.len() + 1);
+        names.extend_from_slice(parents);
+        names.push(name);
+        Self(Arc::new(names))
     }
 
     /// The name of the task itself; nothing for the root.
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.last().map_or("", String::as_str)
+    }
+
+    /// That of whoever started it; `None` for the root.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let (_, above) = self.0.split_last()?;
+        Some(Self(Arc::new(above.to_vec())))
     }
 
     /// How deep it is: 0 for the root.
@@ -140,9 +175,7 @@ impl<'t> Taken<'t> {
         if let Some((name, number)) = path.name().rsplit_once('-')
             && let Ok(number) = number.parse::<usize>()
         {
-            let mut base = path.clone();
-            base.0.pop();
-            let next = self.next.entry(base.with(name.to_owned())).or_default();
+            let next = self.next.entry(path.beside(name.to_owned())).or_default();
             *next = (*next).max(number.saturating_add(1));
         }
         self.paths.insert(path);
@@ -162,9 +195,7 @@ impl<'t> Taken<'t> {
         if !self.contains(&path) {
             return path;
         }
-        let mut parent = path.clone();
-        parent.0.pop();
-        let numbered = |number: usize| parent.with(format!("{}-{number}", path.name()));
+        let numbered = |number: usize| path.beside(format!("{}-{number}", path.name()));
         let free = (self.next(&path)..usize::MAX).map(numbered).find(|it| !self.contains(it));
         free.unwrap_or(path)
     }

@@ -27,6 +27,7 @@
 //! | [`mod@resume`] | tasks that go on from where others ended |
 //! | [`recorder`] | who writes down what a task says and hears |
 //! | [`transcript`] | the one that keeps it in files |
+//! | [`telemetry`] | spans for OpenTelemetry |
 //!
 //! Nothing before [`turns`] waits, reads a clock or touches a disk: requests, definitions and settings go in, values come out.
 //!
@@ -85,6 +86,7 @@ pub mod secret;
 pub mod settings;
 pub mod subagents;
 pub mod submission;
+pub mod telemetry;
 pub mod transcript;
 pub mod turns;
 pub mod workplace;

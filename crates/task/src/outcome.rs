@@ -105,6 +105,11 @@ pub enum Failure {
         #[serde(skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
     },
+    /// What it did could not be written down.
+    NotKept {
+        /// Why not.
+        message: String,
+    },
     /// It panicked.
     BrokeDown,
     /// The result rests on things that never happened.
@@ -222,6 +227,9 @@ impl Ending {
                 Failure::GaveUp { reason } => format!("failed: {reason}"),
                 Failure::Stopped { reason } => format!("failed: a hook ended it: {reason}"),
                 Failure::NotStarted { message, .. } => format!("failed: {message}"),
+                Failure::NotKept { message } => {
+                    format!("failed: its transcript cannot be written: {message}")
+                }
                 Failure::BrokeDown => "failed: the task broke down: this is a bug".to_owned(),
                 Failure::NoResult => "failed: it handed in no result".to_owned(),
                 Failure::InvalidResult { issues } => {

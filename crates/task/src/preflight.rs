@@ -6,11 +6,11 @@
 
 mod given;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use agents_agent::{
     UnknownAgent,
-    definition::{AgentDefinition, Isolation, PermissionMode, Spawns},
+    definition::{AgentDefinition, AgentName, Isolation, PermissionMode, Spawns},
     select::{Activation, Contender, Descriptions, select},
     tools::ToolPattern,
 };
@@ -20,7 +20,7 @@ use agents_tool::{Birth, Bypass, Rights, Standing};
 use crate::{
     done_when::DoneWhen,
     effective::{self, EffectiveAgent, PLAN_TOOLS, Planning, SchemaFrom, TASK},
-    id::{MAX_NAME, Taken},
+    id::{MAX_NAME, Taken, TaskPath},
     limits::{Limit, Limits},
     refusal::{Refusal, Refused},
     request::{Batch, DispatchSource, Form, TaskRequest},
@@ -49,13 +49,24 @@ pub fn preflight(
     let check = Check { batch, caller, settings, situation };
     let (mut agents, mut items) = (Vec::new(), Vec::new());
     let mut taken = Taken::after(situation.taken);
+    let mut last: Option<&TaskRequest> = None;
     for (index, request) in batch.tasks.iter().enumerate() {
-        match check.one(request, &taken) {
+        // Batches are often one assignment many times: what was decided for the one before holds for this one, too.
+        let before = last.filter(|it| it.is_decided_like(request)).and_then(|_| agents.last());
+        let agent = match before {
+            Some(before) => Ok(check.another(before, request, &taken)),
+            None => check.one(request, &taken),
+        };
+        match agent {
             Ok(agent) => {
                 taken.add(agent.path.clone());
                 agents.push(agent);
+                last = Some(request);
             }
-            Err(refusal) => items.push((Some(index), refusal)),
+            Err(refusal) => {
+                items.push((Some(index), refusal));
+                last = None;
+            }
         }
     }
     if !items.is_empty() {
@@ -175,19 +186,18 @@ impl Check<'_> {
         let compiled = schema.as_ref().map(|(schema, _)| schema);
         let context = self.batch.context.as_deref();
         let (system, ending_at) = effective::system(definition, planning, context, compiled);
-        let mut lineage = caller.lineage.clone();
+        let mut lineage = caller.lineage.to_vec();
         lineage.push(definition.name.clone());
-        let called = request.name.as_deref().unwrap_or(definition.name.as_str());
         Ok(EffectiveAgent {
             name: definition.name.clone(),
-            path: caller.path.child(called, taken),
-            lineage,
-            system,
+            path: self.path(request, &definition.name, taken),
+            lineage: lineage.into(),
+            system: system.into(),
             ending_at,
             prompt: request.prompt.trim().to_owned(),
-            standing,
+            standing: Arc::new(standing),
             spawns,
-            model,
+            model: Arc::new(model),
             schema,
             limits,
             // Nothing is trimmed at 0.
@@ -195,11 +205,30 @@ impl Check<'_> {
             isolation,
             waiting: definition.waiting,
             planning,
-            done_when,
-            users_word,
+            done_when: Arc::new(done_when),
+            users_word: Arc::new(users_word),
             chosen,
             continues: request.continues.clone(),
         })
+    }
+
+    /// One more like this one, with a name and an assignment of its own.
+    fn another(
+        &self,
+        before: &EffectiveAgent,
+        request: &TaskRequest,
+        taken: &Taken<'_>,
+    ) -> EffectiveAgent {
+        EffectiveAgent {
+            path: self.path(request, &before.name, taken),
+            prompt: request.prompt.trim().to_owned(),
+            ..before.clone()
+        }
+    }
+
+    fn path(&self, request: &TaskRequest, agent: &AgentName, taken: &Taken<'_>) -> TaskPath {
+        let called = request.name.as_deref().unwrap_or(agent.as_str());
+        self.caller.path.child(called, taken)
     }
 
     /// The agent that fits best, of those that could be started.

@@ -23,6 +23,11 @@ pub trait Recorder: Send + Sync {
 
     /// It ended. Only the first time counts. Dropped without it, the task was cut off.
     fn end(&mut self, outcome: &Outcome);
+
+    /// Why the task must not go on: something was not written down, and has to be.
+    fn trouble(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Writes nothing down.

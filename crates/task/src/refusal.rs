@@ -124,6 +124,12 @@ pub enum Refusal {
     /// Nothing is left for it.
     #[error("there are no {0} left for it")]
     Budget(Limit),
+    /// What it does could not be written down.
+    #[error("its transcript cannot be written: {why}")]
+    Transcript {
+        /// Why not.
+        why: String,
+    },
     /// As many tasks run as may.
     #[error("{running} tasks are running, and no more may")]
     NoSlot {
@@ -183,6 +189,7 @@ impl Refusal {
             Self::DoneWhen { .. } => "done-when",
             Self::Isolation { .. } => "isolation",
             Self::Budget(_) => "budget",
+            Self::Transcript { .. } => "transcript",
             Self::NoSlot { .. } => "slot",
         }
     }
@@ -236,6 +243,7 @@ impl Explain for Refusal {
             | Self::Model(_)
             | Self::Schema { .. }
             | Self::DoneWhen { .. } => ErrorKind::Usage,
+            Self::Transcript { .. } => ErrorKind::Failure,
             _ => ErrorKind::Refused,
         }
     }

@@ -45,6 +45,39 @@ impl TaskRequest {
     pub fn new(agent: impl Into<String>, prompt: impl Into<String>) -> Self {
         Self { agent: Some(agent.into()), prompt: prompt.into(), ..Self::default() }
     }
+
+    /// Whether everything that is decided for one holds for the other: they name their agent, and differ in nothing but their own
+    /// names and what is to be done.
+    pub(crate) fn is_decided_like(&self, other: &Self) -> bool {
+        let Self {
+            name: _,
+            agent,
+            prompt: _,
+            schema,
+            tools,
+            model,
+            effort,
+            isolation,
+            mode,
+            grants,
+            limits,
+            done_when,
+            continues,
+        } = self;
+        // Which agent fits best depends on what is to be done.
+        agent.is_some()
+            && *agent == other.agent
+            && *schema == other.schema
+            && *tools == other.tools
+            && *model == other.model
+            && *effort == other.effort
+            && *isolation == other.isolation
+            && *mode == other.mode
+            && *grants == other.grants
+            && *limits == other.limits
+            && *done_when == other.done_when
+            && *continues == other.continues
+    }
 }
 
 /// Assignments that start together, or not at all.

@@ -2,7 +2,7 @@
 //!
 //! A run that has ended, in whatever way, or whose program died can be resumed: a new task, with an id of its own, has the whole
 //! conversation of the old one, that of the tasks which the old one itself went on from included, and is told what to do next. The
-//! transcript says where it comes from.
+//! transcript says where it comes from. Only one at a time goes on from a task ([`Claim`](crate::transcript::Claim)).
 //!
 //! What was cut off in the middle is made whole first ([`conversation`]): a call of a tool whose result is not known gets one that says
 //! so, since no model takes a call without.
@@ -28,7 +28,7 @@ const INTERRUPTED: &str = "interrupted: whether this was done, wholly or in part
 /// Why a task cannot be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
-    /// It has not ended.
+    /// It has not ended, or another one goes on from it and has not.
     #[error("task `{0}` is still running")]
     StillRunning(TaskId),
     /// Its transcript cannot be had.
@@ -97,6 +97,9 @@ pub fn prepare(store: &Store, prefix: &str, prompt: &str) -> Result<Resumption, 
     if store.standing(&store.meta(id)?) == Standing::Running {
         return Err(ResumeError::StillRunning(id));
     }
+    let Some(claim) = store.claim(id)? else {
+        return Err(ResumeError::StillRunning(store.successor(id).unwrap_or(id)));
+    };
     let mut segments = store.segments(id)?;
     let damage = segments.iter().flat_map(|segment| {
         let id = segment.meta.id;
@@ -107,7 +110,7 @@ pub fn prepare(store: &Store, prefix: &str, prompt: &str) -> Result<Resumption, 
     let Some(last) = segments.pop() else { return Err(TranscriptError::Lost(id).into()) };
     // What the definition says about results is looked up again; what only the call said would be lost.
     let schema = last.begin().and_then(|it| it.asked_schema().cloned());
-    let continues = Some(Arc::new(Continuation { from: id, messages }));
+    let continues = Some(Arc::new(Continuation { from: id, messages, claim: Some(claim) }));
     let request = TaskRequest {
         name: Some(last.meta.name.clone()).filter(|it| !it.is_empty()),
         schema,

@@ -7,6 +7,7 @@
 //!
 //! Where agents, models and tools come from is the business of whoever embeds this: [`Surroundings`].
 
+mod alike;
 mod life;
 mod spawner;
 
@@ -31,6 +32,7 @@ use futures_util::future::BoxFuture;
 use tokio::{sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
+pub use self::alike::Alike;
 use crate::{
     broker::Broker,
     effective::EffectiveAgent,
@@ -39,6 +41,7 @@ use crate::{
     limits::{Budget, Limits},
     outcome::Outcome,
     preflight::{Caller, Settings, Situation, preflight},
+    recorder::Recorder,
     refusal::{Refusal, Refused},
     request::Batch,
     secret::Desk,
@@ -164,6 +167,7 @@ struct Shared {
     surroundings: Arc<dyn Surroundings>,
     common: Common,
     around: Around,
+    alike: Alike,
     slots: Arc<Semaphore>,
     taken: Mutex<Taken<'static>>,
     /// Those that have not ended, however deep they stand.
@@ -179,8 +183,11 @@ pub struct Running {
     pub path: TaskPath,
     /// Ends it, and everything that it started.
     pub cancel: CancellationToken,
-    outcome: JoinHandle<Outcome>,
+    outcome: JoinHandle<Box<Outcome>>,
 }
+
+/// The agents that there were when a batch was started: what was decided rests on them, whatever is written since.
+type Known = Arc<[Arc<AgentDefinition>]>;
 
 /// The task that starts others.
 #[derive(Clone, Copy)]
@@ -194,7 +201,7 @@ impl Running {
     /// Waits for it to end.
     pub async fn outcome(self) -> Outcome {
         match self.outcome.await {
-            Ok(outcome) => outcome,
+            Ok(outcome) => *outcome,
             // Its last event has told the same: `Emitter` sees to it.
             Err(error) => Outcome::broke_down(self.id, self.path, error.is_panic()),
         }
@@ -205,10 +212,16 @@ impl Runner {
     /// One that starts now.
     #[must_use]
     pub fn new(surroundings: Arc<dyn Surroundings>, common: Common) -> Self {
+        Self::beside(surroundings, common, Alike::default())
+    }
+
+    /// The same beside others, whose agents have much in common with those of this one.
+    #[must_use]
+    pub fn beside(surroundings: Arc<dyn Surroundings>, common: Common, alike: Alike) -> Self {
         let slots = Arc::new(Semaphore::new(common.concurrency.max(1)));
         let around = Around::default();
         let (taken, alive) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Shared { surroundings, common, around, slots, taken, alive }))
+        Self(Arc::new(Shared { surroundings, common, around, alike, slots, taken, alive }))
     }
 
     /// What nobody may see: for whoever shows something of these tasks.
@@ -236,7 +249,8 @@ impl Runner {
     /// Everything that stands in its way.
     pub fn check(&self, batch: &Batch, caller: &Caller) -> Result<Vec<EffectiveAgent>, Refused> {
         let taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        self.preflight(batch, caller, Limits::default(), &taken)
+        let known = self.0.surroundings.agents();
+        self.preflight(batch, caller, Limits::default(), &known, &taken)
     }
 
     /// Starts what the user, or whoever has no budget of its own, wants to be done. Each task has a budget of its own.
@@ -265,11 +279,11 @@ impl Runner {
         batch: &Batch,
         caller: &Caller,
         left: Limits,
+        known: &[Arc<AgentDefinition>],
         taken: &Taken<'_>,
     ) -> Result<Vec<EffectiveAgent>, Refused> {
         let Shared { surroundings, common, around, .. } = &*self.0;
-        let agents = surroundings.agents();
-        let agents: Vec<&AgentDefinition> = agents.iter().map(AsRef::as_ref).collect();
+        let agents: Vec<&AgentDefinition> = known.iter().map(AsRef::as_ref).collect();
         let models = surroundings.models();
         // It is not looked at for nothing.
         let own = |it: Option<agents_agent::definition::Isolation>| {
@@ -301,7 +315,9 @@ impl Runner {
         // Held to the end, so that no two batches get the same names.
         let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let left = parent.map(|it| it.budget.left()).unwrap_or_default();
-        let agents = self.preflight(batch, caller, left, &taken)?;
+        let known: Known = self.0.surroundings.agents().into();
+        let mut agents = self.preflight(batch, caller, left, &known, &taken)?;
+        self.0.alike.agents(&mut agents);
         let wanted: Vec<Limits> = agents.iter().map(|it| it.limits).collect();
         let budgets = match parent {
             None => wanted.iter().map(Budget::new).collect(),
@@ -310,24 +326,32 @@ impl Runner {
                 of: batch.tasks.len(),
             })?,
         };
-        let started = agents.into_iter().zip(budgets).map(|(agent, budget)| {
-            taken.add(agent.path.clone());
-            let (id, path, cancel) = (TaskId::new(), agent.path.clone(), cancel.child_token());
-            let task = life::Task {
+        let new = agents.into_iter().zip(budgets).map(|(agent, budget)| {
+            let (id, cancel) = (TaskId::new(), cancel.child_token());
+            let task = Box::new(life::Task {
                 runner: self.clone(),
                 id,
                 parent: parent.map(|it| it.id),
+                known: Arc::clone(&known),
                 agent,
                 budget: Arc::new(budget),
-                cancel: cancel.clone(),
+                alive: self.lives(id, &cancel),
+                cancel,
                 site: parent.map(|it| it.site.clone()),
-            };
-            let (alive, recorder) = (self.lives(id, &cancel), task.recorder());
-            let life = async move {
-                let _alive = alive;
-                task.live(recorder).await
-            };
-            Running { id, path, cancel, outcome: tokio::spawn(life) }
+            });
+            let recorder = task.recorder();
+            (task, recorder)
+        });
+        let new: Vec<(Box<life::Task>, Box<dyn Recorder>)> = new.collect();
+        // Whoever is told an id finds the task by it.
+        if let Some(why) = new.iter().find_map(|(_, recorder)| recorder.trouble()) {
+            let refusal = Refusal::Transcript { why: why.to_owned() };
+            return Err(Refused { items: vec![(None, refusal)], of: batch.tasks.len() });
+        }
+        let started = new.into_iter().map(|(task, recorder)| {
+            let (id, path, cancel) = (task.id, task.agent.path.clone(), task.cancel.clone());
+            taken.add(path.clone());
+            Running { id, path, cancel, outcome: tokio::spawn(task.live(recorder)) }
         });
         Ok(started.collect())
     }

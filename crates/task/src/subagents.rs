@@ -17,9 +17,15 @@ mod load;
 mod plan;
 mod run;
 mod secrets;
+mod shared;
 mod state;
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use agents_agent::{AgentDefinition, definition::PermissionMode};
 use agents_model::Deadlines;
@@ -39,6 +45,7 @@ pub use self::{
 use self::{
     hooks::{Tail, Whose},
     run::{End, Run, Session, Watcher},
+    shared::Shared,
     state::{Cell, Guard, Slots},
 };
 use crate::{
@@ -63,7 +70,10 @@ pub struct SubAgentManager {
     slots: Slots,
     definitions: Vec<SubAgentDef>,
     skipped: Vec<(Utf8PathBuf, Vec<Finding>)>,
+    shared: Shared,
     runs: BTreeMap<String, Run>,
+    /// Runs that nobody will ask for any more.
+    collected: Arc<Mutex<Vec<String>>>,
     transcripts: Option<(Option<Utf8PathBuf>, usize)>,
     stores: BTreeMap<(Utf8PathBuf, usize), Store>,
     stop_hooks: Vec<HookDef>,
@@ -103,7 +113,9 @@ impl SubAgentManager {
             slots: Slots::new(max_concurrent),
             definitions: Vec::new(),
             skipped: Vec::new(),
+            shared: Shared::default(),
             runs: BTreeMap::new(),
+            collected: Arc::default(),
             transcripts: None,
             stores: BTreeMap::new(),
             stop_hooks: Vec::new(),
@@ -150,6 +162,7 @@ impl SubAgentManager {
 
     /// The same, to change them.
     pub fn definitions_mut(&mut self) -> &mut Vec<SubAgentDef> {
+        self.shared.forget();
         &mut self.definitions
     }
 
@@ -206,11 +219,12 @@ impl SubAgentManager {
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(SubAgentError::Spawn("there is no runtime to start it on".to_owned()));
         }
-        self.runs.retain(|_, run| !run.cell.is_collected());
+        self.forget_collected();
         let name = request.agent.clone().unwrap_or_default();
         let definition = self.definitions.iter().find(|it| it.name.as_str() == name);
         let definition = definition.ok_or_else(|| SubAgentError::no_definition(&name))?;
         let own = config::effective(definition, skills.as_deref(), config)?;
+        let own = self.shared.own(own);
         let permit = self
             .slots
             .take()
@@ -247,8 +261,9 @@ impl SubAgentManager {
             concurrency: DEFAULT_CONCURRENCY,
             cancel: CancellationToken::new(),
         };
-        let session = Session { agents: load::with(&self.definitions, &own), model, tools };
-        let runner = Runner::new(Arc::new(session), common);
+        let others = self.shared.all(&self.definitions);
+        let session = Session { own: Arc::clone(&own), others, model, tools };
+        let runner = Runner::beside(Arc::new(session), common, self.shared.alike.clone());
         // The definition says what it may do; the user may do all that the configuration allows.
         request.mode = own.permission_mode;
         let most = PermissionMode::BypassPermissions;
@@ -379,9 +394,10 @@ impl SubAgentManager {
         &mut self,
         task_id: &str,
     ) -> impl Future<Output = Result<(SubAgentState, Arc<End>), SubAgentError>> + Send + use<> {
-        self.runs.retain(|_, run| !run.cell.is_collected());
+        self.forget_collected();
         let known = self.runs.get(task_id).map(|run| Arc::clone(&run.cell));
         let gone = SubAgentError::no_task(task_id);
+        let (id, collected) = (task_id.to_owned(), Arc::clone(&self.collected));
         async move {
             let cell = known.ok_or(gone)?;
             let mut ended = cell.ended();
@@ -389,8 +405,16 @@ impl SubAgentManager {
             let lost = || SubAgentError::Spawn("the sub-agent is gone".to_owned());
             // Not before: whoever stops waiting can come back.
             cell.collect();
+            collected.lock().unwrap_or_else(PoisonError::into_inner).push(id);
             Ok((cell.state(), end.ok_or_else(lost)?))
         }
+    }
+
+    /// There may be many runs: only those are looked at that were collected since the last time.
+    fn forget_collected(&mut self) {
+        let collected =
+            std::mem::take(&mut *self.collected.lock().unwrap_or_else(PoisonError::into_inner));
+        collected.iter().for_each(|id| drop(self.runs.remove(id)));
     }
 
     /// Starts a sub-agent that goes on from where another one ended, with all that was said before. Gives its new id, and the name of its

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `<id>.jsonl` | one record per line, only ever appended to |
 //! | `<id>.meta.json` | who ran, where it stood, how it ended, what it took; replaced as a whole |
-//! | `owners/<id>.lock` | locked by the program that runs tasks, for as long as it lives |
+//! | `owners/<id>.lock` | locked by the program that runs tasks, for as long as it lives; with the id of a task, by whoever goes on from it |
 //!
 //! A record is `{"seq", "timestamp", KIND: ..., "chain"?}` with one of these kinds: `begin` (agent, model, prompts, schema, tools),
 //! `message`, `usage` (of one call of the model), `compacted`, `outcome`. Files can be read by their owner only, and hold no value that
@@ -17,7 +17,9 @@
 //! owner died is `interrupted`, whatever happened to the program. (A program that the owner was just about to start when it was killed
 //! holds the lock until it has really started: a few milliseconds.)
 
+mod caught_up;
 mod chain;
+mod claim;
 mod meta;
 mod page;
 mod reader;
@@ -25,6 +27,7 @@ mod retention;
 mod store;
 mod sync;
 mod tree;
+mod unsaved;
 mod wire;
 mod writer;
 
@@ -32,6 +35,7 @@ use camino::Utf8PathBuf;
 
 pub use self::{
     chain::{Break, ChainKey, Verdict},
+    claim::Claim,
     meta::{Meta, Stamp, State},
     page::{Item, Page},
     reader::{Damage, Entry, Follow, Harm, Loaded, Record},
@@ -100,6 +104,10 @@ impl agents_system::explain::Explain for TranscriptError {
                 let more = if candidates.len() > 8 { ", ..." } else { "" };
                 Some(format!("write more of it: {}{more}", shown.join(", ")))
             }
+            Self::Io { .. } => Some(
+                "what tasks do is written down before they go on: see that there is room, and that you may write there"
+                    .to_owned(),
+            ),
             Self::Lost(_) => {
                 Some("it cannot be shown or resumed; only its outcome is known".to_owned())
             }

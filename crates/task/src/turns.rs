@@ -30,9 +30,10 @@ use agents_model::{
     message::ToolStatus,
 };
 use agents_tool::{
-    CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented, artifacts::Artifacts,
-    bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
+    CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented, Standing,
+    artifacts::Artifacts, bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
 };
+use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use self::{judge::Judged, kept::Kept};
@@ -47,6 +48,7 @@ use crate::{
     limits::Budget,
     outcome::{Ending, Failure, Outcome, Report},
     recorder::Recorder,
+    runner::Alike,
     schema::Schema,
     secret::Pocket,
     submission::{self, YIELD, valid_json},
@@ -119,6 +121,8 @@ pub struct Ground {
     pub sink: Arc<dyn Sink>,
     /// The worktree that it works in, if it has one of its own.
     pub workplace: Option<Workplace>,
+    /// What it has in common with others of its definition.
+    pub alike: Alike,
     /// Who writes down what is said.
     pub recorder: Box<dyn Recorder>,
     /// Whether somebody wants it to end.
@@ -153,37 +157,41 @@ pub fn tools_of(
     around: &Around,
 ) -> Arc<Tools> {
     let asked = Arc::clone(&approver);
-    let guarded = Guarded::new(catalogue, agent.standing.clone(), approver, around.start);
+    let guarded = Guarded::new(catalogue, Standing::clone(&agent.standing), approver, around.start);
     let hooked = Hooked::new(guarded, hooks, asked, Arc::clone(&around.mask));
     Arc::new(Presented::new(hooked, Arc::clone(&around.mask), around.bounds))
 }
 
-/// Runs an agent until it ends.
-pub async fn run(agent: EffectiveAgent, mut ground: Ground) -> Outcome {
+/// Runs an agent until it ends. It has begun when this returns.
+pub fn run(
+    agent: EffectiveAgent,
+    ground: Ground,
+) -> impl Future<Output = Outcome> + Send + 'static {
     let mut emitter = Emitter::new(ground.id, agent.path.clone(), Arc::clone(&ground.sink));
     emitter.start(agent.name.as_str(), &agent.model.model.to_string(), agent.chosen.clone());
+    run_begun(agent, ground, emitter)
+}
+
+/// The same for a task that has been told to begin.
+///
+/// Thousands may be in the middle of a turn at the same time: what an agent has is in one place, and what only a part of a turn needs is
+/// not there during the others.
+pub(crate) fn run_begun(
+    agent: EffectiveAgent,
+    mut ground: Ground,
+    emitter: Emitter,
+) -> impl Future<Output = Outcome> + Send + 'static {
     let kept =
         Arc::new(Kept { inner: Arc::clone(&ground.context.artifacts), ids: Mutex::default() });
     ground.context.artifacts = Arc::clone(&kept) as Arc<dyn Artifacts>;
-    let mut task = Task::new(agent, ground, emitter);
+    let mut task = Box::new(Task::new(agent, ground, emitter));
     task.ground.recorder.begin(&task.agent, &task.specs);
     task.ground.recorder.message(&Message::user(task.agent.prompt.as_str()));
-    let now = task.ground.tools.inner().inner().now();
-    let whole = whole::whole(&task.agent, &task.ground, now);
-    let ending = match task.remember().await {
-        Ok(()) => match whole {
-            Ok(whole) => {
-                task.whole = whole;
-                task.turns().await
-            }
-            Err(why) => Ending::Failed { why },
-        },
-        Err(why) => {
-            Ending::Failed { why: Failure::NotDone { unmet: vec![Unmet::Unchecked { why }] } }
-        }
-    };
-    task.close_workplace(&ending).await;
-    task.finish(ending, &kept)
+    async move {
+        let ending = task.lives().await;
+        Box::pin(task.close_workplace(&ending)).await;
+        task.finish(ending, &kept)
+    }
 }
 
 /// One task, and everything that changes while it runs.
@@ -229,7 +237,7 @@ impl Task {
                 Some(before) => History::resumed(&before.messages, &agent.prompt),
                 None => History::new(&agent.prompt),
             },
-            specs: Arc::new(Sealed::new(specs)),
+            specs: ground.alike.tools(&agent.name, specs),
             choice: ToolChoice::Auto,
             before: (Before::default(), Before::default()),
             record: Record::default(),
@@ -254,7 +262,7 @@ impl Task {
     /// How the files are that must or must not change.
     async fn remember(&mut self) -> Result<(), String> {
         let root = self.ground.context.area.cwd().to_owned();
-        let both = (self.agent.done_when.clone(), self.agent.users_word.clone());
+        let both = (Arc::clone(&self.agent.done_when), Arc::clone(&self.agent.users_word));
         if both.0.is_empty() && both.1.is_empty() {
             return Ok(());
         }
@@ -265,33 +273,46 @@ impl Task {
         Ok(())
     }
 
-    async fn turns(&mut self) -> Ending {
+    async fn lives(&mut self) -> Ending {
+        if let Err(why) = Box::pin(self.remember()).await {
+            let unmet = vec![Unmet::Unchecked { why }];
+            return Ending::Failed { why: Failure::NotDone { unmet } };
+        }
+        let now = self.ground.tools.inner().inner().now();
+        match whole::whole(&self.agent, &self.ground, now) {
+            Ok(whole) => self.whole = whole,
+            Err(why) => return Ending::Failed { why },
+        }
         loop {
-            if self.ground.cancel.is_cancelled() {
-                return Ending::Cancelled;
-            }
-            self.notify();
-            let allowance = match self.ground.budget.admit() {
-                Ok(allowance) => allowance,
-                Err(limit) => return Ending::OutOfLimits { limit },
-            };
-            self.report.turns += 1;
-            self.emitter.emit(What::Turn { number: self.report.turns });
-            self.fit();
-            let turn = match self.ask(&allowance).await {
-                Ok(turn) => turn,
-                Err(ask::Stop::Ends(ending)) => return ending,
-                // It is as long as the model says, whatever we believed.
-                Err(ask::Stop::TooLong(ending)) => {
-                    let half = Keep::Tokens(self.history.tokens() / 2);
-                    if self.compact(half) == 0 {
-                        return ending;
-                    }
-                    continue;
-                }
-            };
-            if let Some(ending) = self.take(turn).await {
+            if let Some(ending) = self.turn().await {
                 return ending;
+            }
+        }
+    }
+
+    /// One turn; `None` to go on.
+    async fn turn(&mut self) -> Option<Ending> {
+        if self.ground.cancel.is_cancelled() {
+            return Some(Ending::Cancelled);
+        }
+        self.notify();
+        if let Some(ending) = self.unkept() {
+            return Some(ending);
+        }
+        let allowance = match self.ground.budget.admit() {
+            Ok(allowance) => allowance,
+            Err(limit) => return Some(Ending::OutOfLimits { limit }),
+        };
+        self.report.turns += 1;
+        self.emitter.emit(What::Turn { number: self.report.turns });
+        self.fit();
+        match self.ask(&allowance).await {
+            Ok(turn) => self.take(turn).await,
+            Err(ask::Stop::Ends(ending)) => Some(ending),
+            // It is as long as the model says, whatever we believed.
+            Err(ask::Stop::TooLong(ending)) => {
+                let half = Keep::Tokens(self.history.tokens() / 2);
+                (self.compact(half) == 0).then_some(ending)
             }
         }
     }
@@ -355,9 +376,13 @@ impl Task {
     }
 
     /// Takes in an answer of the model; `None` to go on.
-    async fn take(&mut self, turn: Turn) -> Option<Ending> {
+    fn take(&mut self, turn: Box<Turn>) -> BoxFuture<'_, Option<Ending>> {
+        Box::pin(self.took(turn))
+    }
+
+    async fn took(&mut self, turn: Box<Turn>) -> Option<Ending> {
         let text = if self.is_whole() { turn.conclusion() } else { turn.message.text() };
-        let Turn { message, stop, .. } = turn;
+        let Turn { message, stop, .. } = *turn;
         let calls: Vec<ToolCall> = message.tool_calls().cloned().collect();
         if !message.parts.is_empty() {
             self.ground.recorder.message(&message);
@@ -367,7 +392,11 @@ impl Task {
             return Some(Ending::Failed { why: Failure::ModelRefused });
         }
         if !calls.is_empty() {
-            return self.work(calls).await;
+            // A call that nobody could know of later is not made.
+            return match self.unkept() {
+                Some(ending) => Some(ending),
+                None => self.work(calls).await,
+            };
         }
         if let Some(answer) = self.asked_for_secret(&text).await {
             self.say(answer);
@@ -469,6 +498,12 @@ impl Task {
         ending
     }
 
+    /// How it ends if what was said so far is not written down and has to be.
+    fn unkept(&self) -> Option<Ending> {
+        let message = self.ground.recorder.trouble()?.to_owned();
+        Some(Ending::Failed { why: Failure::NotKept { message } })
+    }
+
     fn had_tools(&self) -> bool {
         self.is_whole() || self.specs.len() > 1
     }
@@ -500,7 +535,7 @@ impl Task {
         }));
     }
 
-    fn finish(mut self, ending: Ending, kept: &Kept) -> Outcome {
+    fn finish(mut self: Box<Self>, ending: Ending, kept: &Kept) -> Outcome {
         self.report.tool_calls = self.record.len() as u64 + self.own_calls;
         self.report.artifacts = kept.ids();
         self.report.not_agreed =

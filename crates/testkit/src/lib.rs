@@ -4,6 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`endpoint`] | a scripted model behind the wire formats of the providers |
+//! | [`collector`] | somebody who takes whatever is posted |
 //! | [`scratch`] | a directory that is gone when the test ends |
 //! | [`sample`] | Rust workspaces written from a short description |
 //! | [`vendor`] | crates that cargo finds without a network, in place of crates.io |
@@ -21,6 +22,7 @@
     reason = "test support: a failure here is a failed test"
 )]
 
+pub mod collector;
 pub mod pages;
 pub mod repo;
 pub mod sample;

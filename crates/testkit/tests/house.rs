@@ -132,6 +132,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     // Suites stand outside the house; they use the program as everybody does.
     ("hosts-suite", &["agents-system", "agents-testkit"]),
     ("models-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
+    ("faults-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
+    ("mcp-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
 ];
 
 /// Past this, a file is two files.
@@ -183,6 +185,14 @@ fn rooms_know_only_the_rooms_below_them() {
             assert!(allowed[name].contains(&known), "{name} may not know {known}");
         }
     }
+}
+
+/// A panic in one task must not end the others, in no build.
+#[test]
+fn every_profile_unwinds() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(manifest.contains("[profile.release]"));
+    assert!(!manifest.lines().any(|line| line.trim_start().starts_with("panic")), "{manifest}");
 }
 
 #[test]

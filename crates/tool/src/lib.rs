@@ -8,6 +8,7 @@
 //! | [`executor`] | what stands around them: the guard, and what turns results into what a model may read |
 //! | [`hooks`] | what plugins have to say about a call, before and after it |
 //! | `mcp` | tools of MCP servers |
+//! | `script` | scripts that call tools, in an interpreter that can do nothing else |
 //! | [`rights`] | what an agent may at most do, as a lattice |
 //! | [`policy`] | one judgement before every call, from rights, mode, grants and time |
 //! | [`grants`] | permissions for a time |
@@ -50,6 +51,8 @@ mod pattern;
 pub mod policy;
 mod program;
 pub mod rights;
+#[cfg(feature = "script")]
+pub mod script;
 pub mod secrets;
 #[cfg(all(feature = "mcp", feature = "web"))]
 pub mod settings;

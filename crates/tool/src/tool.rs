@@ -65,6 +65,8 @@ impl Intent {
 pub struct Output {
     /// What the model is shown.
     pub text: String,
+    /// The same for programs, where whoever made it has that.
+    pub structured: Option<Value>,
     /// Whether it is the story of a failure: a program that ended with an error is one.
     pub failed: bool,
     /// Whether the text is of our own making; everything else is data that somebody else wrote.

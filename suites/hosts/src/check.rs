@@ -17,13 +17,17 @@ use hosts_suite::{
 
 use crate::{
     ground::{
-        ALLOWED, FORBIDDEN, Ground, REASON, SERVER, SKILL, SKILL_DESCRIPTION, TOKEN, TOOL, Tree,
+        AGENT, AGENT_DESCRIPTION, AGENT_PROMPT, ALLOWED, FORBIDDEN, Ground, REASON, SERVER, SKILL,
+        SKILL_DESCRIPTION, TOKEN, TOOL, Tree,
     },
     report::{Column, Row},
 };
 
 /// What the user types. It names nothing that we bring.
 const PROMPT: &str = "Say what you know about the crates of this workspace.";
+
+/// What the agent answers.
+const ANSWER: &str = "amber-plover-3094 is wrong with them.";
 
 /// What every session is told by us.
 const HINT: &str = "Run `cargo agents --help`";
@@ -39,12 +43,15 @@ pub(crate) fn check(
     let version = prefix.version(client.package())?;
     let mut row = Row::new([client.host(), &version, scope.word()]);
     let touch = |file: &str| client.shell_input(&format!("touch {file}"));
-    let calls = Vec::from([
+    let (hand_over, task) = client.delegate(AGENT, "Read them all.");
+    let calls = [
         (client.tool(SERVER, TOOL), json!({"krate": "tiny-sql"})),
         (client.shell().to_owned(), touch(FORBIDDEN)),
         (client.shell().to_owned(), touch(ALLOWED)),
-    ]);
-    let endpoint = Endpoint::start(Script::rule(move |request| model(request, &calls)));
+        (hand_over.to_owned(), task),
+    ];
+    let hear = client.hear();
+    let endpoint = Endpoint::start(Script::rule(move |request| model(request, &calls, hear)));
     let ground = Ground::new(built)?;
     let (ours, home, workspace) = (ground.bin(), ground.home(), ground.workspace());
     let (url, model) = (endpoint.url(), endpoint.model());
@@ -59,6 +66,9 @@ pub(crate) fn check(
     let synced = ground.tree()?;
     row.set(Column::Kept, kept(&home, &files, &synced));
 
+    for (path, text) in client.accepted(&place) {
+        ground.own(&path, &text);
+    }
     let session = client.prompt(&place, PROMPT).capture();
     let requests = endpoint.requests();
     let said = session.map_or_else(|error| error.to_string(), |done| account(&done));
@@ -69,6 +79,8 @@ pub(crate) fn check(
     row.set(Column::Denied, was_denied(&requests, client.shell(), &workspace));
     row.set(Column::Reason, reason_arrived(&requests));
     row.set(Column::Others, others_run(&requests, &workspace));
+    row.set(Column::Agent, agent_arrived(&requests));
+    row.set(Column::Delegated, agent_ran(&requests));
 
     let used = ground.tree()?;
     ground.agents(&["uninstall"])?;
@@ -89,12 +101,27 @@ pub(crate) fn check(
     Ok(row)
 }
 
-/// The model makes one call after the other and then thanks. What else a client asks (a title for the session) has
-/// no such tools, and gets a word.
-fn model(request: &Request, calls: &[(String, Value)]) -> Reply {
-    let next = calls.get(request.results().count());
-    let call = next.and_then(|(name, input)| Some(request.tool(name)?.call(input.clone())));
+/// The model makes one call after the other and then thanks; what an agent answers is always the same. What else a client asks
+/// (a title for the session) has no such tools, and gets a word.
+fn model(request: &Request, calls: &[(String, Value)], hear: Hear) -> Reply {
+    if is_agent(request) {
+        // Agents of Gemini say it through a tool.
+        let tool = request.tool("complete_task").map(|it| it.call(json!({"result": ANSWER})));
+        return tool.map_or_else(|| Reply::text(ANSWER), Reply::from);
+    }
+    let made = request.results().count();
+    let heard = || hear(request.results().last()?).filter(|_| made == calls.len());
+    let next = calls.get(made).map(|(name, input)| (name.as_str(), input.clone())).or_else(heard);
+    let call = next.and_then(|(name, input)| Some(request.tool(name)?.call(input)));
     call.map_or_else(|| Reply::text("Thank you, that is all."), Reply::from)
+}
+
+/// How a client hears what became of an agent: [`Client::hear`].
+type Hear = fn(&str) -> Option<(&'static str, Value)>;
+
+/// Whether it is the agent that asks, and not the session.
+fn is_agent(request: &Request) -> bool {
+    request.text().contains(AGENT_PROMPT)
 }
 
 fn account(done: &Captured) -> String {
@@ -180,6 +207,29 @@ fn others_run(requests: &[Request], workspace: &Utf8Path) -> Verdict {
 
 /// What we touched is as it was before. Where the client wrote to the same file in the meantime, only its
 /// own change may be left.
+fn agent_arrived(requests: &[Request]) -> Verdict {
+    let offered = |request: &Request| {
+        let text = request.text();
+        let schemas = request.tools.iter().map(|it| it.schema.to_string());
+        let all = schemas.chain([text]).collect::<String>();
+        all.contains(AGENT) && all.contains(AGENT_DESCRIPTION)
+    };
+    Verdict::from(requests.iter().any(|it| !is_agent(it) && offered(it)), || {
+        format!("`{AGENT}` is not in any of {} requests", requests.len())
+    })
+}
+
+/// It was asked with its own prompt, and the session heard its answer.
+fn agent_ran(requests: &[Request]) -> Verdict {
+    if !requests.iter().any(is_agent) {
+        let tools = requests.iter().flat_map(|it| &it.tools).map(Tool::full_name);
+        let tools: std::collections::BTreeSet<String> = tools.collect();
+        return Verdict::No(format!("it was not asked; there are {tools:?}"));
+    }
+    let heard = requests.iter().filter(|it| !is_agent(it)).any(|it| it.text().contains(ANSWER));
+    Verdict::from(heard, || "its answer did not reach the session".to_owned())
+}
+
 fn is_clean(before: &Tree, synced: &Tree, used: &Tree, after: &Tree) -> Verdict {
     // What was agreed to is the workspace's, like `Cargo.lock`, and stays.
     let is_ours = |path: &str| !path.ends_with("/agents.lock");

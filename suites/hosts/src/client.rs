@@ -38,6 +38,16 @@ pub trait Client {
     fn shell_input(&self, command: &str) -> Value {
         json!({"command": command, "description": "Runs it"})
     }
+    /// What the model calls to have an agent do something.
+    fn delegate(&self, agent: &str, prompt: &str) -> (&'static str, Value);
+    /// What it calls to hear what became of that, if the first call does not wait for it; from what that one answered.
+    fn hear(&self) -> fn(answered: &str) -> Option<(&'static str, Value)> {
+        |_| None
+    }
+    /// What the user does in the host after a `sync`, once and for all: files, as above.
+    fn accepted(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
+        Vec::new()
+    }
     /// The names that it would look up besides the model's.
     fn calls_home(&self) -> &'static [&'static str] {
         &[]

@@ -20,6 +20,13 @@ pub(crate) const TOOL: &str = "look_up";
 pub(crate) const TOKEN: &str = "quartz-lantern-4711";
 /// The name of the skill that the plugin brings.
 pub(crate) const SKILL: &str = "tiny-sql-queries";
+/// The name of the agent that the plugin brings.
+pub(crate) const AGENT: &str = "query-reviewer";
+/// Its description.
+pub(crate) const AGENT_DESCRIPTION: &str =
+    "Reads queries written with tiny-sql and says what is wrong with them";
+/// What only that agent is told.
+pub(crate) const AGENT_PROMPT: &str = "You are marble-kestrel-5530, who reads queries.";
 /// Why the plugin's hook denies a command.
 pub(crate) const REASON: &str = "basalt-heron-8123 forbids it";
 /// The file that a command makes which the hook denies.
@@ -63,6 +70,7 @@ impl Ground {
             format!(
                 "name = \"tiny-sql-notes\"\ncrates = [\"tiny-sql\"]\n\n\
                  [[skills]]\nsource.path = \"skills\"\n\n\
+                 [[agents]]\nsource.path = \"agents\"\n\n\
                  [[mcp_servers]]\nname = \"{SERVER}\"\ncommand = \"{server}\"\n\
                  args = [\"--log\", \"{log}\"]\nenv = {{ NOTES_TOKEN = \"{TOKEN}\" }}\n\n\
                  [[hooks]]\nname = \"guard\"\nevent = \"PreToolUse\"\ncommand = {{ script = \"guard.sh\" }}\n"
@@ -78,8 +86,12 @@ impl Ground {
                 "---\nname: {SKILL}\ndescription: {SKILL_DESCRIPTION}\n---\nBind every value.\n"
             ),
         );
+        scratch.write(
+            format!("registry/tiny-sql/agents/{AGENT}.md"),
+            format!("---\nname: {AGENT}\ndescription: {AGENT_DESCRIPTION}\n---\n{AGENT_PROMPT}\n"),
+        );
         let config = format!(
-            "[defaults]\nsymposium-recommendations = false\n\n\
+            "mcp-register = \"each\"\n\n[defaults]\nsymposium-recommendations = false\n\n\
              [[registry]]\nname = \"team\"\npath = \"{registry}\"\n"
         );
         scratch::write(&self.home().join(".config/cargo-agents/config.toml"), config);

@@ -16,6 +16,8 @@ pub(crate) enum Column {
     Denied,
     Reason,
     Others,
+    Agent,
+    Delegated,
     Clean,
     Restarts,
 }
@@ -31,6 +33,8 @@ impl table::Column for Column {
         (Self::Denied, "deny blocks"),
         (Self::Reason, "reason told"),
         (Self::Others, "others run"),
+        (Self::Agent, "agent offered"),
+        (Self::Delegated, "agent runs"),
         (Self::Clean, "clean after uninstall"),
         (Self::Restarts, "starts without us"),
     ];
@@ -48,6 +52,7 @@ pub(crate) const PAGE: Page = Page {
     - **MCP tool offered**, **called**: the tool of the plugin's MCP server is offered to the model; when the model calls it, the server's answer is in the next request.\n\
     - **context told**: what we say at the start of a session is in what the client sent to the model.\n\
     - **deny blocks**: the command that the plugin's hook denies was tried and left no file; **reason told**: the model got the hook's own words; **others run**: the next command made its file.\n\
+    - **agent offered**: name and description of the plugin's agent are in what the client sent to the model; **agent runs**: when the model hands it a task, the agent asks the model with its own prompt, and the session hears its answer.\n\
     - **clean after uninstall**: every file that `sync` touched is as it was, except for what the client wrote itself and for `agents.lock`, which is the workspace's.\n\
     - **starts without us**: the client works afterwards, and knows neither the skill nor the tool any more.\n",
 };

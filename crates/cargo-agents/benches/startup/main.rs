@@ -1,11 +1,12 @@
 //! What one start costs, against an empty Rust program that is started the same way.
 //!
 //! ```text
-//! cargo bench -p cargo-agents --bench startup -- [--hook] [--rounds <n>] [--program <label>=<path>]... [--pause]
+//! cargo bench -p cargo-agents --bench startup -- [--hook | --task] [--rounds <n>] [--program <label>=<path>]... [--pause]
 //! ```
 //!
 //! Everything is measured in one run, in random order in every round, so that a noisy machine hurts all of
-//! it alike. `--hook` measures what hosts call instead of what people type. Nothing fails because of a time. `--program` puts other builds beside this one,
+//! it alike. `--hook` measures what hosts call instead of what people type, `--task`
+//! the time from the start to the first request that a model gets. Nothing fails because of a time. `--program` puts other builds beside this one,
 //! `--pause` leaves time to look at them with a profiler before everything is cleaned up.
 //! `docs/performance.md` says what was found with it.
 
@@ -31,6 +32,8 @@ mod measure;
 mod report;
 #[cfg(unix)]
 mod start;
+#[cfg(unix)]
+mod task;
 
 /// The number of the case that everything is compared with.
 #[cfg(unix)]

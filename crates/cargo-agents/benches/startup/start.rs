@@ -8,6 +8,7 @@ use crate::{
     hook,
     measure::{Case, measure, system_calls},
     report::{Goal, Row, Summary, print},
+    task,
 };
 
 const ROUNDS: usize = 40;
@@ -33,9 +34,12 @@ const TYPED: &[Typed] = &[
 pub(crate) fn main() {
     let options = Options::parse();
     let ground = Ground::make();
+    if options.what == What::Task {
+        return task::run(&ground, options.rounds, &options.programs);
+    }
     let floor = Case::new("floor", None, ground.command(0, &ground.floor, &[], SIZES[0]));
     let rows: Vec<(Case, Row)> = match options.what {
-        What::Commands => commands(&ground, &options),
+        What::Commands | What::Task => commands(&ground, &options),
         What::Hook => {
             let programs = options.programs.iter().enumerate();
             let all = programs
@@ -64,7 +68,7 @@ pub(crate) fn main() {
         println!("\nthe floor itself varies a lot: the machine is busy, believe the minima");
     }
     let counted: Vec<Command> = match options.what {
-        What::Commands => {
+        What::Commands | What::Task => {
             let largest = SIZES[SIZES.len() - 1];
             vec![ground.command(0, &options.programs[0].1, &["--help"], largest)]
         }
@@ -130,6 +134,7 @@ fn commands(ground: &Ground, options: &Options) -> Vec<(Case, Row)> {
 enum What {
     Commands,
     Hook,
+    Task,
 }
 
 struct Options {
@@ -151,6 +156,7 @@ impl Options {
                 // Cargo's own.
                 "--bench" => {}
                 "--hook" => options.what = What::Hook,
+                "--task" => options.what = What::Task,
                 "--pause" => options.pause = true,
                 "--rounds" => {
                     let rounds: usize = value().parse().expect("a number of rounds");

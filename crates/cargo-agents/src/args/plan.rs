@@ -2,7 +2,8 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
-use agents_plan::event::Answer;
+use agents_plan::{engine::Recall, event::Answer};
+use agents_task::workplace::Settle;
 use camino::Utf8PathBuf;
 use clap::{Subcommand, ValueEnum};
 
@@ -20,6 +21,14 @@ pub(crate) enum PlanCommand {
         #[command(flatten)]
         named: NamedAgents,
     },
+    /// Have a plan worked out by the agent `plan`, and look at it before anything runs
+    #[command(after_help = "Examples:
+  cargo agents plan new \"move the parsers into a crate of their own\"
+  cargo agents plan new \"add tests to every member\" -o tests.toml   kept, and not run
+  cargo agents plan run tests.toml
+
+The agent only looks. On a terminal you are asked whether to run what it hands in; anywhere else nothing is run.")]
+    New(PlanNewArgs),
     /// Draw a plan, or a run of one
     #[command(after_help = "Examples:
   cargo agents plan show upgrade.toml --param dependency=serde
@@ -39,7 +48,13 @@ It ends with 0 if everything completed, 1 if something did not, 2 if the plan is
     /// Do again what did not complete in a run that has ended
     Retry(PlanAgainArgs),
     /// Begin a new run with the results of another one
+    #[command(after_help = "Examples:
+  cargo agents plan fork last --from report                     that task again, and all that comes after it
+  cargo agents plan fork last --file upgrade.toml               the plan as it is now, with the results that still hold
+  cargo agents plan fork last --file upgrade.toml --param to=2  another value; what was said about other parameters holds")]
     Fork(PlanForkArgs),
+    /// Add tasks to a run, also while it runs: those that the plan has now, and had not when the run began
+    Add(PlanAddArgs),
     /// List runs, the newest first
     List {
         /// The most that are listed
@@ -50,6 +65,14 @@ It ends with 0 if everything completed, 1 if something did not, 2 if the plan is
     Logs {
         /// The run, or a part of its name that tells it from others, or `last`
         run: String,
+        /// Wait for more, until the run has ended or nobody drives it
+        #[arg(short, long)]
+        follow: bool,
+    },
+    /// Look for damage in the journals of runs
+    CheckJournal {
+        /// The run, or a part of its name that tells it from others, or `last`; all runs if nothing is said
+        run: Option<String>,
     },
     /// Let nothing more start in a run; what runs goes on
     Pause {
@@ -73,6 +96,19 @@ It ends with 0 if everything completed, 1 if something did not, 2 if the plan is
         #[arg(long, value_name = "N", default_value_t = 50)]
         keep: usize,
     },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanNewArgs {
+    /// What is to be done
+    pub(crate) goal: String,
+    /// Into this file, and nothing is run
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub(crate) manner: PlanManner,
+    #[command(flatten)]
+    pub(crate) named: NamedAgents,
 }
 
 #[derive(Debug, clap::Args)]
@@ -111,6 +147,13 @@ pub(crate) struct PlanParams {
     /// The value of a parameter
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = param)]
     pub(crate) params: Vec<(String, String)>,
+}
+
+impl PlanParams {
+    /// Nothing is said.
+    pub(crate) fn none() -> Self {
+        Self { params: Vec::new() }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -158,8 +201,23 @@ pub(crate) struct PlanForkArgs {
     /// Do this again, and all that comes after it
     #[arg(long, value_name = "TASK")]
     pub(crate) from: Vec<String>,
+    /// The plan as it is now: what does the same as before keeps its result
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub(crate) params: PlanParams,
     #[command(flatten)]
     pub(crate) manner: PlanManner,
+    #[command(flatten)]
+    pub(crate) named: NamedAgents,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanAddArgs {
+    /// The run, or a part of its name that tells it from others, or `last`
+    pub(crate) run: String,
+    /// The plan as it is now; what was in it before must be as it was
+    pub(crate) file: Utf8PathBuf,
     #[command(flatten)]
     pub(crate) named: NamedAgents,
 }
@@ -182,6 +240,21 @@ pub(crate) struct PlanManner {
     /// Where tasks run; a run that goes on stays where it is unless this says otherwise
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub(crate) engine: Option<Engine>,
+    /// Use no results of earlier runs, although nothing that they depend on has changed
+    #[arg(long)]
+    pub(crate) fresh: bool,
+}
+
+impl PlanManner {
+    /// Where what was done in worktrees ends up.
+    pub(crate) fn settle(&self) -> Settle {
+        if self.on_branch { Settle::Branch } else { Settle::Apply }
+    }
+
+    /// How far results of earlier runs are used.
+    pub(crate) fn recall(&self) -> Recall {
+        if self.fresh { Recall::Nothing } else { Recall::Known }
+    }
 }
 
 /// Where the tasks of a plan run.

@@ -1,8 +1,10 @@
 //! `cargo agents plan …`
 
+mod board;
 pub(crate) mod check;
 #[cfg(feature = "restate")]
 mod cluster;
+pub(crate) mod draft;
 mod drive;
 mod facts;
 mod live;
@@ -32,13 +34,19 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     match command {
         PlanCommand::Check { file, named } => check::run(settings, output, file, &named.agents),
+        PlanCommand::New(args) => draft::run(settings, output, args),
         PlanCommand::Show(args) => show::run(settings, output, args),
         PlanCommand::Run(args) => start::run(settings, output, args),
         PlanCommand::Resume(args) => start::resume(settings, output, args),
         PlanCommand::Retry(args) => start::retry(settings, output, args),
         PlanCommand::Fork(args) => start::fork(settings, output, args),
+        PlanCommand::Add(args) => start::add(settings, output, args),
         PlanCommand::List { most } => runs::list(settings, output, *most),
-        PlanCommand::Logs { run } => runs::logs(settings, output, run),
+        PlanCommand::Logs { run, follow } => {
+            let follow = if *follow { runs::Follow::Until } else { runs::Follow::No };
+            runs::logs(settings, output, run, follow)
+        }
+        PlanCommand::CheckJournal { run } => check::journals(settings, output, run.as_deref()),
         PlanCommand::Pause { run } => runs::pause(settings, output, run),
         PlanCommand::Cancel { run, task } => runs::cancel(settings, output, run, task.as_deref()),
         PlanCommand::Gc { older_than, keep } => runs::gc(settings, output, *older_than, *keep),

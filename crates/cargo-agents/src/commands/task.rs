@@ -11,7 +11,7 @@ pub(crate) mod batch;
 pub(crate) mod control;
 pub(crate) mod gc;
 pub(crate) mod list;
-mod live;
+pub(super) mod live;
 mod logs;
 pub(crate) mod place;
 mod resume;
@@ -24,13 +24,16 @@ mod work;
 
 use std::{process::ExitCode, time::Duration};
 
+use agents_agent::definition::PermissionMode;
 use agents_system::explain::ErrorKind;
 use agents_task::{
-    Outcome, TaskId,
-    isolate::{IsolationSettings, Manner, Worktrees},
+    Outcome, TaskId, TaskRequest,
+    isolate::{Carry, IsolationSettings, Manner, Worktrees},
     transcript::{Retention, Store},
+    workplace::Settle,
 };
 use agents_tool::{Grant, GrantKind};
+use camino::Utf8PathBuf;
 
 pub(super) use self::place::Place;
 use self::{
@@ -101,6 +104,28 @@ fn in_front(
     }
 }
 
+/// Runs one task for another command, which says itself what came of it.
+pub(super) fn result_of(
+    settings: &Settings,
+    output: &Output,
+    request: TaskRequest,
+    named: &[Utf8PathBuf],
+) -> Result<Outcome, Failure> {
+    let job = Job {
+        batch: request.into(),
+        modes: (PermissionMode::Default, PermissionMode::Default),
+        allowed: Vec::new(),
+        concurrency: None,
+        carry: Carry::Committed,
+        settle: Settle::Apply,
+        named: named.to_vec(),
+        findings: Vec::new(),
+    };
+    let outcomes = run_all(settings, job, &mut Terminal::meanwhile(output))?;
+    let missing = || Failure::new(ErrorKind::Bug, "the task has no outcome");
+    outcomes.into_iter().next().ok_or_else(missing)
+}
+
 #[cfg(unix)]
 use background::hand_over as in_background;
 
@@ -149,9 +174,9 @@ fn meant(store: &Store, text: &str) -> Result<TaskId, Failure> {
     Ok(store.find_by_prefix(text)?)
 }
 
-/// Where transcripts are.
+/// Where transcripts are. What cannot be written there is not done.
 pub(crate) fn transcripts(settings: &Settings) -> Store {
-    Store::with(&settings.dirs.state.join("transcripts"), KEPT, None)
+    Store::with(&settings.dirs.state.join("transcripts"), KEPT, None).insisting()
 }
 
 /// Where worktrees and their builds are.

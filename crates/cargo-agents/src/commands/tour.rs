@@ -122,6 +122,11 @@ impl Tour<'_> {
         self.say("Sub-agents run here, too. This one asks a script instead of a model, so it needs no key:")?;
         self.step(&["task", "run", "guide", "to whom do orders belong?"], str::to_owned)?;
         self.step(&["task", "show", "last"], only_turns)?;
+        self.say("Many of them are a plan. This one upgrades a crate in each member, after those that it depends on, until its tests pass:")?;
+        let (mode, allow) = (["--mode", "accept-edits"], ["--allow", "bash(cargo test *)"]);
+        let plan =
+            ["plan", "run", "upgrade.toml", "--param", "dependency=tinysql", "--param", "to=0.4"];
+        self.step(&[&plan[..], &mode, &allow].concat(), str::to_owned)?;
         self.say("Worth typing next, in a workspace of your own:")?;
         for (command, meaning) in [
             ("cargo agents", "what its crates offer"),
@@ -265,10 +270,10 @@ fn only_verdict(steps: &str) -> String {
     steps[steps.rfind("\n\n").map_or(0, |at| at + 2)..].to_owned()
 }
 
-/// What an agent thought, called and said, without what tools answered.
+/// What an agent thought and called; what it said in the end is above.
 fn only_turns(page: &str) -> String {
     let turns = page.find("--- turn").unwrap_or(0);
-    let lines = page[turns..].lines().filter(|it| !it.is_empty() && !it.starts_with("  "));
+    let lines = page[turns..].lines().filter(|it| it.starts_with(['~', '[']));
     lines.collect::<Vec<_>>().join("\n")
 }
 

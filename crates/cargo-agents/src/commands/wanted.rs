@@ -7,11 +7,11 @@ use std::{collections::HashMap, path::Path, rc::Rc};
 
 use agents_host::{Event, Host, HostId, Overrides, Roots, find, hooks::OUR_NAME, hosts, hosts_for};
 use agents_plugin::{
-    config::Config,
+    config::{Config, ServersAs},
     hooks::ActiveHook,
-    manifest::McpServer,
+    manifest::{McpServer, McpTransport},
     plugin::Plugin,
-    predicate::{Surroundings, evaluate::Asker},
+    predicate::{Gate, Surroundings, evaluate::Asker},
     skills::{Fetch, Skill, SkillTree, Skills},
 };
 use agents_sync::{
@@ -142,15 +142,30 @@ pub(super) fn wanted_with(
     let (probes, _) = here.probes();
     let surroundings = Surroundings { workspace, probes: &probes, asker: Asker::Other };
     let mut servers = Vec::new();
-    for (plugin, server, because) in here.set.mcp_servers(surroundings) {
-        let first = desired.parts.len();
-        let from = desired::from(&because, plugin.name.as_str());
-        let said =
-            desired::add_server(&mut desired, server, &from, hosts, config.registration, roots);
-        findings.extend(said);
-        let key = (plugin.name.clone(), plugin.origin.clone());
-        let added = desired.parts[first..].iter().map(|it| (it.file.clone(), it.at.clone()));
-        servers.extend(added.map(|at| (key.clone(), at)));
+    let active = here.set.mcp_servers(surroundings);
+    let registration = config.registration;
+    match config.servers {
+        ServersAs::One if active.is_empty() => {}
+        ServersAs::One => {
+            // What stands behind it is found out when it runs.
+            let one = our_server();
+            let said =
+                desired::add_server(&mut desired, &one, OUR_NAME, hosts, registration, roots);
+            findings.extend(said);
+        }
+        ServersAs::Each => {
+            for (plugin, server, because) in active {
+                let first = desired.parts.len();
+                let from = desired::from(&because, plugin.name.as_str());
+                let said =
+                    desired::add_server(&mut desired, server, &from, hosts, registration, roots);
+                findings.extend(said);
+                let key = (plugin.name.clone(), plugin.origin.clone());
+                let added = &desired.parts[first..];
+                servers
+                    .extend(added.iter().map(|it| (key.clone(), (it.file.clone(), it.at.clone()))));
+            }
+        }
     }
     findings.extend(here.set.withheld_servers().into_iter().map(withheld));
     let hooks = here.registries.hooks(&here.set, surroundings);
@@ -207,6 +222,13 @@ impl Wanted {
     pub(super) fn pin_agent(&mut self, at: usize, tree: Option<&SkillTree>, ledger: &Ledger) {
         self.agents.agents[at].pin(&mut self.desired, tree, ledger);
     }
+}
+
+/// The server behind which all others stand: see `cargo agents mcp`.
+fn our_server() -> McpServer {
+    let (command, args) = (OUR_NAME.to_owned(), vec!["mcp".to_owned()]);
+    let transport = McpTransport::Stdio { command, args, env: Vec::new() };
+    McpServer { name: OUR_NAME.to_owned(), transport, gate: Gate::default() }
 }
 
 /// A server that hosts would start, of a workspace that the user has not spoken for.

@@ -304,7 +304,7 @@ fn a_workspace_that_was_only_cloned_asks_before_it_runs_programs() {
         format!("[plugins]\nuse = [{{ name = \"app\", workspace = \"{root}\" }}]")
     );
     let claude = std::fs::read_to_string(desk.user().join(".claude.json")).unwrap();
-    assert!(claude.contains("./server"), "{claude}");
+    assert!(claude.contains("cargo-agents"), "{claude}");
     let plain = desk.sync_at_terminal().end();
     assert!(!plain.screen.contains("run programs?"), "{plain:?}");
 }

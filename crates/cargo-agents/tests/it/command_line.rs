@@ -62,6 +62,7 @@ fn the_help_of_an_empty_home_reads_like_this() {
     Usage: cargo agents [OPTIONS] [COMMAND]
 
     Commands for humans:
+      acp          Be a coding agent in an editor that speaks the Agent Client Protocol
       agent        See, check, write and unpack agents, wherever they come from
       audit        See everything that is active here: from whom, with which rights, and who has looked at it
       command      See the workflow commands of your coding agents

@@ -28,6 +28,7 @@ fn every_setting_is_shown_with_who_says_so() {
         "\
 hosts = [\"zed\"]                                   # ~/config.toml:8
 hook-scope = \"project\"                            # ~/config.toml:2
+mcp-register = \"one\"                              # default
 agents-syncing = true                             # default
 auto-update = \"warn\"                              # default
 auto-sync = true                                  # default
@@ -56,6 +57,8 @@ web.fetch = false                                 # default
 engine.restate.ingress = \"http://127.0.0.1:8080\"  # default
 engine.restate.admin = \"http://127.0.0.1:9070\"    # default
 engine.restate.replace-after = \"15s\"              # default
+telemetry.service-name = \"cargo-agents\"           # default
+telemetry.content = false                         # default
 
 [[registry]]                                      # ~/config.toml:11
 name = \"team\"

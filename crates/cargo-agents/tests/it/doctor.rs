@@ -32,7 +32,7 @@ struct Clinic {
     synced: Synced,
 }
 
-const CONFIG: &str = "hosts = [\"claude\", \"codex\"]\nhook-scope = \"project\"\n\n[defaults]\nsymposium-recommendations = false\n";
+const CONFIG: &str = "hosts = [\"claude\", \"codex\"]\nhook-scope = \"project\"\nmcp-register = \"each\"\n\n[defaults]\nsymposium-recommendations = false\n";
 
 impl Clinic {
     fn healthy() -> Self {

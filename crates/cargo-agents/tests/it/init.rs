@@ -154,7 +154,7 @@ fn what_is_picked_is_written_and_synced_at_once_if_that_is_wanted() {
     let ended = terminal.end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.screen.contains("What claude-code had is taken back"), "{}", ended.screen);
-    assert!(ended.screen.contains("explain"), "{}", ended.screen);
+    assert!(ended.screen.contains("mcp    cargo-agents"), "{}", ended.screen);
     assert_eq!(desk.config(), "hosts = [\"gone\", \"codex\"] # ours\nhook-scope = \"project\"\n");
     assert!(desk.world.sample.root().join(".codex/config.toml").exists());
     assert!(!desk.world.sample.root().join(".mcp.json").exists());

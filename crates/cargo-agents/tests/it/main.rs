@@ -11,6 +11,7 @@
 mod auto_sync;
 mod world;
 
+mod acp;
 mod agent_changes;
 mod agent_delivery;
 mod agents;

@@ -2,6 +2,7 @@
 
 mod behind;
 mod client;
+mod http;
 mod tasks;
 mod wire;
 
@@ -33,7 +34,8 @@ async fn it_says_what_it_has() {
             "crate_info",
             "commands",
             "list_tools",
-            "call_tool"
+            "call_tool",
+            "execute"
         ]
     );
 }

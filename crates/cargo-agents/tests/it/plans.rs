@@ -1,5 +1,12 @@
 //! `cargo agents plan …`
 
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod crash;
+mod draft;
+mod joins;
+mod live;
+mod memory;
+
 use std::{process::Stdio, time::Duration};
 
 use agents_testkit::scratch;
@@ -52,6 +59,10 @@ impl Stage {
         all.push("--json");
         let run = self.run(&all);
         serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"))
+    }
+
+    fn state_dir(&self) -> camino::Utf8PathBuf {
+        agents_system::dirs::Dirs::below(&self.world.home()).state
     }
 
     fn has(&self, file: &str) -> bool {
@@ -467,6 +478,66 @@ fn a_run_can_be_cancelled_while_it_runs_and_when_nobody_does() {
     assert_eq!(run.code, Some(0), "{run:?}");
     assert_eq!(stage.state(), "cancelled");
     scratch::write(&stage.world.sample.root().join("go"), "");
+}
+
+#[test]
+fn journals_are_looked_through_for_damage() {
+    let stage = Stage::new(CHAIN_SCRIPT, CHAIN);
+    let run = stage.run(&["run", "plan.toml", "--param", "topic=errors"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let run = stage.run(&["check-journal"]);
+    assert!(run.code == Some(0) && run.stdout.contains("6 events  sound"), "{run:?}");
+    let id = stage.document(&["list"])["runs"][0]["run"].as_str().unwrap().to_owned();
+    let file = stage.state_dir().join(format!("plans/{id}/journal.db"));
+    let database = rusqlite::Connection::open(file).unwrap();
+    database.execute("DELETE FROM event WHERE seq = 4", []).unwrap();
+    let run = stage.run(&["check-journal", "last"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stdout.contains("event 4 of"), "{run:?}");
+    let document = stage.document(&["check-journal"]);
+    assert_eq!(document["runs"][0]["problems"].as_array().unwrap().len(), 1, "{document}");
+    // What was before it can still be seen.
+    let shown = stage.run(&["show", "last", "--at", "3"]);
+    assert!(shown.stdout.contains("count   helper, running"), "{shown:?}");
+}
+
+#[test]
+fn events_can_be_followed_until_the_run_has_ended() {
+    let stage = Stage::new(SLOW_SCRIPT, SLOW);
+    let mut child = stage.until(&RUN_SLOW, "waits");
+    let follow = stage
+        .command(&["logs", "last", "--follow", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    scratch::write(&stage.world.sample.root().join("go"), "");
+    assert!(child.wait().unwrap().success());
+    let run = Run::from(follow.wait_with_output().unwrap());
+    let events: Vec<Value> =
+        run.stdout.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let told: Vec<String> = events
+        .iter()
+        .map(|it| {
+            format!(
+                "{} {} {}",
+                it["number"],
+                it["task"].as_str().unwrap(),
+                it["event"].as_str().unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "1 one started",
+            "2 one ended",
+            "3 two started",
+            "4 two ended",
+            "5 three started",
+            "6 three ended"
+        ]
+    );
+    assert!(run.code == Some(0), "{run:?}");
 }
 
 #[cfg(not(feature = "restate"))]

@@ -18,7 +18,7 @@ pub(crate) const SKILL: &str =
 impl Synced {
     pub(crate) fn new() -> Self {
         let world = World::new();
-        world.config("# mine\nhosts = [\"claude\", \"codex\"]\nhook-scope = \"project\"\n\n[defaults]\nsymposium-recommendations = false\n");
+        world.config("# mine\nhosts = [\"claude\", \"codex\"]\nhook-scope = \"project\"\nmcp-register = \"each\"\n\n[defaults]\nsymposium-recommendations = false\n");
         let synced = Self { world };
         synced.plugin("crates = [\"serde\"]");
         synced.skill(SKILL);
@@ -320,7 +320,7 @@ fn an_unknown_host_in_the_configuration_is_a_finding_and_not_the_end() {
     let file = synced.world.home().join("config.toml");
     scratch::write(
         &file,
-        "hosts = [\"claude\", \"nonsense\"]\nhook-scope = \"project\"\n[defaults]\nsymposium-recommendations = false\n",
+        "hosts = [\"claude\", \"nonsense\"]\nhook-scope = \"project\"\nmcp-register = \"each\"\n[defaults]\nsymposium-recommendations = false\n",
     );
     let run = synced.run(&["sync"]);
     assert!(run.stderr.contains("nonsense"), "{run:?}");
@@ -394,7 +394,7 @@ fn what_a_host_asks_before_it_runs_hooks_is_said_when_they_are_new() {
 #[test]
 fn droid_keeps_hearing_the_hooks_in_its_settings() {
     let synced = Synced::new();
-    synced.world.config("hosts = [\"factory\"]\nhook-scope = \"project\"\n[defaults]\nsymposium-recommendations = false\n");
+    synced.world.config("hosts = [\"factory\"]\nhook-scope = \"project\"\nmcp-register = \"each\"\n[defaults]\nsymposium-recommendations = false\n");
     let file = synced.root().join(".factory/settings.json");
     let mine = "{\n  // mine\n  \"hooks\": { \"Stop\": [] }\n}\n";
     scratch::write(&file, mine);

@@ -36,7 +36,7 @@ impl Place {
 
     fn config(&self, registries: &str) {
         self.it.world.config(&format!(
-            "hosts = [\"claude\"]\nhook-scope = \"project\"\n[defaults]\nsymposium-recommendations = false\n{registries}"
+            "hosts = [\"claude\"]\nhook-scope = \"project\"\nmcp-register = \"each\"\n[defaults]\nsymposium-recommendations = false\n{registries}"
         ));
     }
 

@@ -23,6 +23,10 @@ mod background;
 mod by_host;
 mod isolated;
 mod kept;
+mod once;
+#[cfg(unix)]
+mod racing;
+mod telemetry;
 
 /// A workspace whose only model plays this script, with an agent `helper` that may use everything.
 pub(crate) struct Stage {

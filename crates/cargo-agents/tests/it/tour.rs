@@ -22,6 +22,7 @@ fn the_tour_shows_the_workspace_the_plugins_the_help_and_a_command_and_cleans_up
         "\"permissionDecision\":\"deny\",\"permissionDecisionReason\":\"[tinysql-tools] tables are dropped by migrations only",
         "$ cargo agents task run guide \"to whom do orders belong?\"\nOrders belong to customers",
         "[read] {\"path\":\"schema.sql\"}",
+        "--allow \"bash(cargo test *)\"\n## report\n`store` uses tinysql 0.4.0 now",
         "Worth typing next",
     ] {
         assert!(run.stdout.contains(part), "no {part:?} in {}", run.stdout);

@@ -13,7 +13,7 @@ const DEFAULTS: &str = "[defaults]\nsymposium-recommendations = false\n";
 impl Synced {
     /// The user's configuration; the plugins stay.
     fn configure(&self, text: &str) {
-        self.world.config(&format!("{text}\n{DEFAULTS}"));
+        self.world.config(&format!("mcp-register = \"each\"\n{text}\n{DEFAULTS}"));
     }
 
     /// Names in a directory of skills.
@@ -454,4 +454,52 @@ fn outside_a_workspace_nothing_is_written() {
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(run.stderr.contains("this is not a Rust workspace"), "{run:?}");
     assert_eq!(tree(&outside), BTreeMap::new());
+}
+
+#[test]
+fn one_server_stands_for_all_unless_each_is_wanted() {
+    let synced = Synced::new();
+    let other = "name = \"other\"\ncrates = [\"serde\"]\n[[mcp_servers]]\nname = \"second\"\ncommand = \"second\"\n";
+    synced.world.plugin("other", other);
+    let hosts = "hosts = [\"claude\", \"codex\", \"goose\", \"opencode\", \"copilot\"]\nhook-scope = \"project\"";
+    let config = |how: &str| synced.world.config(&format!("{hosts}\n{how}\n{DEFAULTS}"));
+    config("");
+    let run = synced.run(&["sync"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let servers = |file: &str, key: &str| json_of(&synced.read(file))[key].clone();
+    let ours = serde_json::json!({"cargo-agents": {"command": "cargo-agents", "args": ["mcp"]}});
+    assert_eq!(servers(".mcp.json", "mcpServers"), ours);
+    assert_eq!(
+        servers("opencode.json", "mcp")["cargo-agents"]["command"],
+        serde_json::json!(["cargo-agents", "mcp"])
+    );
+    let codex = synced.read(".codex/config.toml");
+    assert!(codex.contains("[mcp_servers.cargo-agents]") && !codex.contains("explain"), "{codex}");
+    assert_eq!(synced.run(&["sync", "--check"]).code, Some(0));
+    // One plugin fewer changes no byte; none at all does.
+    let before = synced.read(".mcp.json");
+    synced.world.plugin("other", "name = \"other\"\ncrates = [\"serde\"]\n");
+    assert_eq!(synced.run(&["sync"]).code, Some(0));
+    assert_eq!(synced.read(".mcp.json"), before);
+    synced.plugin("crates = [\"diesel\"]");
+    assert_eq!(synced.run(&["sync"]).code, Some(0));
+    assert!(!synced.root().join(".mcp.json").exists());
+    synced.plugin("crates = [\"serde\"]");
+    synced.run(&["sync"]);
+    config("mcp-register = \"each\"");
+    let diff = synced.run(&["diff"]).stdout;
+    assert!(
+        diff.contains("-[mcp_servers.cargo-agents]") && diff.contains("+[mcp_servers.explain]"),
+        "{diff}"
+    );
+    synced.run(&["sync"]);
+    let each = serde_json::json!({"explain": {"command": "explain", "args": ["--stdio"]}});
+    assert_eq!(servers(".mcp.json", "mcpServers"), each);
+    config("");
+    synced.run(&["sync"]);
+    assert_eq!(servers(".mcp.json", "mcpServers"), ours);
+    synced.run(&["uninstall"]);
+    for file in [".mcp.json", ".codex/config.toml", "opencode.json"] {
+        assert!(!synced.root().join(file).exists(), "{file}");
+    }
 }

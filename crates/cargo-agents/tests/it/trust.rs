@@ -27,7 +27,7 @@ impl Trusting {
 
     pub(crate) fn config(&self, plugins: &str) {
         self.world.config(&format!(
-            "hosts = [\"claude\", \"codex\"]\nhook-scope = \"project\"\n[defaults]\nsymposium-recommendations = false\n[plugins]\n{plugins}\n"
+            "hosts = [\"claude\", \"codex\"]\nhook-scope = \"project\"\nmcp-register = \"each\"\n[defaults]\nsymposium-recommendations = false\n[plugins]\n{plugins}\n"
         ));
     }
 
@@ -299,7 +299,7 @@ fn a_git_registry_is_recorded_by_its_commit_and_a_changed_checkout_is_an_error()
     let first = repo.commit("one");
     it.world.sample.write("tools/t/SYMPOSIUM.toml", "name = \"tools\"\ncrates = [\"*\"]\n");
     it.world.config(&format!(
-        "hosts = [\"claude\"]\nhook-scope = \"project\"\n[defaults]\nsymposium-recommendations = false\n[[registry]]\nname = \"team\"\ngit = \"{}\"\n[[registry]]\nname = \"inside\"\npath = \"{}\"\n",
+        "hosts = [\"claude\"]\nhook-scope = \"project\"\nmcp-register = \"each\"\n[defaults]\nsymposium-recommendations = false\n[[registry]]\nname = \"team\"\ngit = \"{}\"\n[[registry]]\nname = \"inside\"\npath = \"{}\"\n",
         repo.url(),
         it.path("tools"),
     ));

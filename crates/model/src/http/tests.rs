@@ -4,10 +4,11 @@ use super::*;
 fn nothing_is_set_up_before_it_is_needed() {
     let provider = HttpProvider::new("p", Wire::Chat, "https://example.com/v1").unwrap();
     assert!(provider.client.get().is_none());
-    assert!(!provider.is_local());
+    assert!(!is_local(&provider.url));
     for url in ["http://localhost:1", "http://127.0.0.1/v1", "http://[::1]:8080"] {
-        assert!(HttpProvider::new("p", Wire::Chat, url).unwrap().is_local(), "{url}");
+        assert!(is_local(&Url::parse(url).unwrap()), "{url}");
     }
+    assert!(!is_local(&Url::parse("http://127.example.com").unwrap()));
 }
 
 #[test]

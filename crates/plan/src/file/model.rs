@@ -43,6 +43,14 @@ pub struct Plan {
     pub tasks: Vec<Task>,
 }
 
+impl Plan {
+    /// What a plan looks like, as a JSON Schema: for editors, and for agents that are asked for one.
+    #[must_use]
+    pub fn schema() -> Schema {
+        schemars::schema_for!(Self)
+    }
+}
+
 /// Something that can be said when a plan is run.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]

@@ -5,13 +5,13 @@ use std::{collections::HashSet, sync::Arc};
 use super::{Journal, JournalError, Journals, Options, Origin, RunId};
 use crate::{
     event::{Event, Index, Millis, What},
-    graph::{Graph, NodeId, Work},
+    graph::{Graph, Node, NodeId, Work},
     schedule::{Scheduler, State},
 };
 
 impl Journals {
-    /// Begins a run of a graph with the results of another run: those of nodes that are in both and say the same, up to the ones that
-    /// are to be done again, and all that comes after those. It belongs to the same file and directory.
+    /// Begins a run of a graph with the results of another run: those of nodes that are in both and do the same, up to the ones that
+    /// are to be done again, and all that comes after those.
     ///
     /// # Errors
     /// The other run cannot be read, or the new one not be written.
@@ -21,16 +21,20 @@ impl Journals {
         graph: &Graph,
         again: &[NodeId],
         at: Millis,
+        origin: Origin,
         options: Options,
     ) -> Result<(Journal, Scheduler), JournalError> {
-        let view = self.view(of)?;
-        let old = view.now()?;
-        let origin = view.store.head()?.map(|it| it.origin).unwrap_or_default();
+        let old = self.view(of)?.now()?;
         let origin = Origin { fork_of: Some(of.as_str().to_owned()), ..origin };
         let events: Vec<Event> =
             recalled(&old, graph, again).into_iter().map(|it| it.at(at)).collect();
         self.begin(graph, at, &origin, &events, options)
     }
+}
+
+/// Whether the result of one stands for the other: how often it is tried, or when it starts, does not change what it is.
+fn does_the_same(one: &Node, other: &Node) -> bool {
+    one.work == other.work && one.needs == other.needs && one.when == other.when
 }
 
 /// The results of an old run that hold for a graph, in an order in which they can be taken in.
@@ -41,15 +45,15 @@ fn recalled(old: &Scheduler, graph: &Graph, again: &[NodeId]) -> Vec<What> {
     let mut kept = Vec::new();
     for index in graph.order() {
         let Some(node) = graph.node(index) else { continue };
-        let same = old.graph().find(&node.id).filter(|it| old.graph().node(*it) == Some(node));
+        let before = old.graph().find(&node.id);
+        let same =
+            before.filter(|it| old.graph().node(*it).is_some_and(|it| does_the_same(it, node)));
         let done = same.filter(|it| old.state(*it) == State::Completed);
         let outcome = done.and_then(|it| old.outcome(it)).filter(|_| !redo.contains(&index));
         let is_work = matches!(node.work, Work::Agent(_));
         if let Some(outcome) = outcome.filter(|_| is_work) {
-            let mut free = crate::event::Outcome::clone(outcome);
-            // It is not paid again.
-            free.spent = Default::default();
-            let what = What::Recalled { node: index, outcome: Arc::new(free) };
+            let known = crate::event::Outcome::clone(outcome).recalled();
+            let what = What::Recalled { node: index, outcome: Arc::new(known) };
             // Only what is ready can be taken in: a result whose inputs are done again is none.
             if scheduler.accept(&what.clone().at(Millis(0))).is_ok() {
                 kept.push(what);

@@ -1,6 +1,9 @@
 //! Results that other runs may use again.
 
-use std::time::Duration;
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use agents_system::cache::Digest;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -35,7 +38,8 @@ pub struct Fingerprint {
 /// The results. Only completed ones are kept. It is a cache: losing it costs money and nothing else.
 #[derive(Debug)]
 pub struct Memo {
-    connection: Connection,
+    /// Many attempts ask at the same time, each for a moment.
+    connection: Mutex<Connection>,
     path: Utf8PathBuf,
 }
 
@@ -49,11 +53,15 @@ impl Memo {
         Migrations::from_slice(STEPS).to_latest(&mut connection).map_err(|source| {
             JournalError::Format { path: path.to_owned(), source: Box::new(source) }
         })?;
-        Ok(Self { connection, path: path.to_owned() })
+        Ok(Self { connection: Mutex::new(connection), path: path.to_owned() })
     }
 
     fn failed(&self, source: rusqlite::Error) -> JournalError {
         JournalError::Database { path: self.path.clone(), source }
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The result for a fingerprint. It cost nothing this time.
@@ -63,14 +71,15 @@ impl Memo {
     pub fn recall(&self, of: &Fingerprint) -> Result<Option<Outcome>, JournalError> {
         let sql = "SELECT outcome FROM memo WHERE definition = ?1 AND inputs = ?2 AND tree = ?3";
         let key = params![of.definition.as_slice(), of.inputs.as_slice(), of.tree.as_slice()];
-        let mut statement = self.connection.prepare(sql).map_err(|it| self.failed(it))?;
+        let connection = self.connection();
+        let mut statement = connection.prepare(sql).map_err(|it| self.failed(it))?;
         let text: Option<String> = statement
             .query_row(key, |row| row.get(0))
             .optional()
             .map_err(|source| self.failed(source))?;
         // What an older version wrote and this one does not understand is no result.
         let outcome = text.and_then(|it| serde_json::from_str::<Outcome>(&it).ok());
-        Ok(outcome.map(|it| Outcome { spent: Default::default(), ..it }))
+        Ok(outcome.map(Outcome::recalled))
     }
 
     /// Keeps a result, if it is one.
@@ -91,7 +100,7 @@ impl Memo {
         let sql = "INSERT OR REPLACE INTO memo (definition, inputs, tree, at, outcome) VALUES (?1, ?2, ?3, ?4, ?5)";
         let row =
             params![of.definition.as_slice(), of.inputs.as_slice(), of.tree.as_slice(), at, text];
-        self.connection.execute(sql, row).map_err(|source| self.failed(source))?;
+        self.connection().execute(sql, row).map_err(|source| self.failed(source))?;
         Ok(())
     }
 
@@ -101,7 +110,7 @@ impl Memo {
     /// It cannot be written.
     pub fn forget_before(&self, at: Millis) -> Result<usize, JournalError> {
         let at = i64::try_from(at.0).unwrap_or(i64::MAX);
-        let gone = self.connection.execute("DELETE FROM memo WHERE at < ?1", [at]);
+        let gone = self.connection().execute("DELETE FROM memo WHERE at < ?1", [at]);
         gone.map_err(|source| self.failed(source))
     }
 }

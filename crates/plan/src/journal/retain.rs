@@ -128,7 +128,7 @@ impl Journals {
             problems.push(format!("{error}{}", source.unwrap_or_default()));
         }
         store
-            .read(u64::MAX, |seq, event| {
+            .read(0, u64::MAX, |seq, event| {
                 if let What::Ended { outcome, .. } | What::Recalled { outcome, .. } = &event.what
                     && let Err(error) = outcome.output.check()
                 {

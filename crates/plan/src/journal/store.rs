@@ -1,6 +1,6 @@
 //! The database of one run.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, named_params, params};
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::{JournalError, Options, RunId};
 use crate::{
-    event::{Attempt, Ending, Event, Index, Json, Millis, Outcome, Spent, What},
+    event::{Attempt, Ending, Event, Index, Json, Millis, Outcome, Source, Spent, What},
     graph::Graph,
     schedule::Scheduler,
 };
@@ -59,6 +59,9 @@ pub struct Origin {
     /// The directory where its tasks work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<Utf8PathBuf>,
+    /// What was said about its parameters.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub params: BTreeMap<String, String>,
     /// The run that it is a fork of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork_of: Option<String>,
@@ -246,9 +249,10 @@ impl Store {
         serde_json::from_str(&text).map_err(|error| self.bad_event(0, &error.to_string()))
     }
 
-    /// Reads the first so many events.
+    /// Reads the events after one, up to another.
     pub(super) fn read(
         &self,
+        after: u64,
         events: u64,
         mut each: impl FnMut(u64, Event) -> Result<(), JournalError>,
     ) -> Result<(), JournalError> {
@@ -256,11 +260,11 @@ impl Store {
         let mut statement = self
             .connection
             .prepare(
-                "SELECT seq, at, what, node, attempt, body, output FROM event WHERE seq <= ?1 ORDER BY seq",
+                "SELECT seq, at, what, node, attempt, body, output FROM event WHERE seq > ?1 AND seq <= ?2 ORDER BY seq",
             )
             .map_err(failed)?;
-        let mut rows = statement.query([signed(events)]).map_err(failed)?;
-        let mut expected = 1;
+        let mut rows = statement.query([signed(after), signed(events)]).map_err(failed)?;
+        let mut expected = after + 1;
         while let Some(row) = rows.next().map_err(failed)? {
             let seq = row.get::<_, i64>(0).map_err(failed)?.cast_unsigned();
             if seq != expected {
@@ -275,7 +279,7 @@ impl Store {
 
     pub(super) fn replay(&self, events: u64) -> Result<Scheduler, JournalError> {
         let mut scheduler = Scheduler::new(self.graph()?);
-        self.read(events, |seq, event| {
+        self.read(0, events, |seq, event| {
             let accepted = scheduler.accept(&event);
             accepted.map_err(|source| JournalError::Replay { path: self.path.clone(), seq, source })
         })?;
@@ -320,6 +324,8 @@ struct Slim<'o> {
     #[serde(skip_serializing_if = "str::is_empty")]
     text: &'o str,
     spent: Spent,
+    #[serde(skip_serializing_if = "Source::is_worked_for")]
+    source: Source,
 }
 
 /// What an outcome has handed in.
@@ -342,8 +348,8 @@ fn body_of(event: &Event) -> Result<Option<String>, serde_json::Error> {
         }
         What::Ended { outcome, .. } | What::Recalled { outcome, .. } => {
             // The output is often large and seldom looked at, so it stands beside it.
-            let Outcome { ending, message, text, spent, output: _ } = outcome.as_ref();
-            let slim = Slim { ending: *ending, message, text, spent: *spent };
+            let Outcome { ending, message, text, spent, source, output: _ } = outcome.as_ref();
+            let slim = Slim { ending: *ending, message, text, spent: *spent, source: *source };
             serde_json::to_string(&slim).map(Some)
         }
         What::TimedOut { deadline, .. } => serde_json::to_string(deadline).map(Some),

@@ -21,6 +21,7 @@ impl Scheduler {
         }));
         self.open += self.cells.len() - first;
         self.claims.grow(&self.graph);
+        self.ready.grow(&self.graph);
         for at in first..self.cells.len() {
             let Work::Join(join) = &self.graph.nodes()[at].work else { continue };
             let judge = if let Join::Judge { judge, .. } = join { Some(judge) } else { None };
@@ -30,7 +31,6 @@ impl Scheduler {
             }
         }
         let new: Vec<Index> = self.graph.indices().skip(first).collect();
-        self.ready.reserve(new.len());
         self.enlist(&new);
     }
 

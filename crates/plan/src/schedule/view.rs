@@ -106,6 +106,12 @@ impl Scheduler {
             .filter_map(|it| self.attempt(it))
     }
 
+    /// When a node that rests is tried again.
+    #[must_use]
+    pub fn rests_until(&self, index: Index) -> Option<Millis> {
+        self.cells.get(index.at()).filter(|it| it.state == State::Resting).map(|it| it.until)
+    }
+
     /// How the plan ended; `None` if it has not.
     #[must_use]
     pub fn ending(&self) -> Option<PlanEnding> {
@@ -130,11 +136,17 @@ impl Scheduler {
         self.now
     }
 
-    /// What an agent is told: the prompt with what it refers to, and what went wrong the last time.
+    /// What a node is about: its prompt with what that refers to.
+    #[must_use]
+    pub fn subject(&self, index: Index) -> Option<String> {
+        let Work::Agent(assignment) = &self.graph.node(index)?.work else { return None };
+        Some(assignment.prompt.render(&Results(self)))
+    }
+
+    /// What an agent is told: what the node is about, and what went wrong the last time.
     #[must_use]
     pub fn prompt(&self, index: Index) -> Option<String> {
-        let Work::Agent(assignment) = &self.graph.node(index)?.work else { return None };
-        let mut prompt = assignment.prompt.render(&Results(self));
+        let mut prompt = self.subject(index)?;
         let cell = &self.cells[index.at()];
         if cell.failures > 0
             && let Some(outcome) = &cell.outcome

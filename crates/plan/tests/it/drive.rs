@@ -1,7 +1,7 @@
 //! The driver with executors that do what a script says.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -10,10 +10,11 @@ use std::{
 };
 
 use agents_plan::{
-    engine::{DriveError, Driver, Executor, Ground, Life, NotDone, Start},
-    event::{Answer, Ending, Event, Millis, Outcome, PlanEnding, What},
+    engine::{DriveError, Driver, Executor, Life, NotDone, Recall, Start},
+    event::{Answer, Ending, Event, Millis, Outcome, PlanEnding, Source, What},
     file::OnFailure,
     graph::{Graph, Injection, Node, NodeId},
+    ground::Ground,
     journal::{Journals, Options, Origin},
     reference::Template,
     schedule::{Scheduler, State},
@@ -43,7 +44,8 @@ struct Script {
     acts: Mutex<BTreeMap<String, Vec<Act>>>,
     prompts: Mutex<Vec<String>>,
     started: AtomicUsize,
-    ground: Option<Ground>,
+    /// What is found each time somebody looks; the last one stays.
+    grounds: Mutex<VecDeque<Ground>>,
 }
 
 impl Script {
@@ -81,8 +83,9 @@ impl Executor for Script {
         }
     }
 
-    fn ground(&self, _: &Start) -> Option<Ground> {
-        self.ground
+    async fn ground(&self, _: &Start) -> Option<Ground> {
+        let grounds = &mut *self.grounds.lock().unwrap();
+        if grounds.len() > 1 { grounds.pop_front() } else { grounds.front().copied() }
     }
 }
 
@@ -227,27 +230,62 @@ async fn a_suspended_run_goes_on_where_it_was() {
     assert_eq!(view.at(3).unwrap().state(agents_plan::event::Index(1)), State::Running);
 }
 
+/// Runs a graph once with the memory of the runs before it, and tells how many bodies have run and how the first node is known.
+async fn with_memory(
+    scratch: &Scratch,
+    trees: &[u8],
+    nodes: Vec<Node>,
+    acts: &[(&str, &[Act])],
+) -> (usize, Source) {
+    let script = Script::of(acts);
+    let ground = |tree: &u8| Ground { definition: [1; 16], tree: [*tree; 16] };
+    script.grounds.lock().unwrap().extend(trees.iter().map(ground));
+    let journals = Journals::new(scratch.path("plans"));
+    let run = journals.create(&graph(nodes), Millis(1), &Origin::default(), Options::default());
+    let driver = Driver::new(run.unwrap(), Arc::clone(&script))
+        .recalling(journals.memo().unwrap(), Recall::Known);
+    let (ending, end) = driver.run().await.unwrap();
+    assert_eq!(ending, PlanEnding::Completed);
+    let first = end.outcome(agents_plan::event::Index(0)).unwrap();
+    assert_eq!(first.output, json!("a"));
+    (script.started.load(Ordering::Relaxed), first.source)
+}
+
 #[tokio::test(start_paused = true)]
 async fn results_are_used_again_if_nothing_they_depend_on_has_changed() {
     let scratch = Scratch::in_memory();
-    let ground = |tree| Some(Ground { definition: [1; 16], tree: [tree; 16] });
     let run = async |tree: u8, prompt: &str| {
-        let script = Arc::new(Script { ground: ground(tree), ..Script::default() });
-        let journals = Journals::new(scratch.path("plans"));
-        let graph =
-            graph(vec![Node::agent("a", "any", Template::plain(prompt)), node("b", &["a"])]);
-        let run =
-            journals.create(&graph, Millis(1), &Origin::default(), Options::default()).unwrap();
-        let driver = Driver::new(run, Arc::clone(&script)).recalling(journals.memo().unwrap());
-        let (ending, end) = driver.run().await.unwrap();
-        assert_eq!(ending, PlanEnding::Completed);
-        assert_eq!(end.outcome(agents_plan::event::Index(0)).unwrap().output, json!("a"));
-        script.started.load(Ordering::Relaxed)
+        let nodes = vec![Node::agent("a", "any", Template::plain(prompt)), node("b", &["a"])];
+        with_memory(&scratch, &[tree], nodes, &[]).await
     };
-    assert_eq!(run(1, "x").await, 2);
-    assert_eq!(run(1, "x").await, 0);
-    assert_eq!(run(2, "x").await, 2);
-    assert_eq!(run(1, "y").await, 1);
+    assert_eq!(run(1, "x").await, (2, Source::Work));
+    assert_eq!(run(1, "x").await, (0, Source::Memory));
+    assert_eq!(run(2, "x").await, (2, Source::Work));
+    assert_eq!(run(1, "y").await, (1, Source::Work));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_stands_for_the_files_as_its_task_left_them() {
+    let scratch = Scratch::in_memory();
+    let writer = || vec![with(node("a", &[]), |it| it.uses.writes = vec!["src".into()])];
+    // It finds one tree and leaves another.
+    assert_eq!(with_memory(&scratch, &[1, 2], writer(), &[]).await.0, 1);
+    assert_eq!(with_memory(&scratch, &[2], writer(), &[]).await, (0, Source::Memory));
+    // Somebody took its changes back.
+    assert_eq!(with_memory(&scratch, &[1, 2], writer(), &[]).await.0, 1);
+    // One that does not say what it changes may not be the one who changed it.
+    let reader = || vec![node("a", &[])];
+    assert_eq!(with_memory(&scratch, &[3, 4], reader(), &[]).await.0, 1);
+    assert_eq!(with_memory(&scratch, &[4], reader(), &[]).await.0, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_of_a_later_attempt_is_known_to_the_first_one_of_another_run() {
+    let scratch = Scratch::in_memory();
+    let twice = || vec![with(node("a", &[]), |it| it.retry.attempts = 2)];
+    let acts: &[(&str, &[Act])] = &[("a", &[Act::Fail("no")])];
+    assert_eq!(with_memory(&scratch, &[1], twice(), acts).await, (2, Source::Work));
+    assert_eq!(with_memory(&scratch, &[1], twice(), acts).await, (0, Source::Memory));
 }
 
 #[tokio::test(start_paused = true)]
@@ -260,15 +298,21 @@ async fn a_fork_keeps_what_is_paid_up_to_where_it_starts_again() {
     let id = only_run(&journals).unwrap();
     let forked = async |nodes: Vec<Node>, again: &[NodeId]| {
         let script = Script::of(&[]);
-        let run = journals.fork(&id, &graph(nodes), again, Millis(5), Options::default()).unwrap();
+        let run = journals
+            .fork(&id, &graph(nodes), again, Millis(5), Origin::default(), Options::default())
+            .unwrap();
         let (ending, _) = Driver::new(run, Arc::clone(&script)).run().await.unwrap();
         assert_eq!(ending, PlanEnding::Completed);
         std::mem::take(&mut *script.prompts.lock().unwrap())
     };
     assert_eq!(forked(nodes(), &[NodeId::new("b")]).await, ["do b", "do c"]);
     let mut changed = nodes();
-    changed[1].priority = 9;
-    assert_eq!(forked(changed, &[]).await, ["do b", "do c"]);
+    changed[1] = Node::agent("b", "any", Template::plain("do b otherwise")).needs(["a"]);
+    assert_eq!(forked(changed, &[]).await, ["do b otherwise", "do c"]);
+    // How often something is tried does not change what it is.
+    let mut changed = nodes();
+    changed[1].retry.attempts = 9;
+    assert_eq!(forked(changed, &[]).await, [""; 0]);
     assert_eq!(forked(nodes(), &[]).await, [""; 0]);
 }
 

@@ -47,6 +47,6 @@ fn the_upgrade_of_a_dependency_is_a_sound_plan() {
     │  ├─ macros  task, after survey
     │  ├─ lib     task, after survey, member/macros
     │  └─ app     task, after survey, member/macros, member/lib
-    └─ report     explore, after member
+    └─ report     quick_task, after member
     ");
 }

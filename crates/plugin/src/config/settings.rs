@@ -91,6 +91,7 @@ impl Config {
         let mut settings: Vec<Setting> = [
             ("hosts", json!(self.hosts), hosts),
             ("hook-scope", json!(self.registration.word()), top("hook-scope")),
+            ("mcp-register", json!(self.servers.word()), top("mcp-register")),
             ("agents-syncing", json!(syncing), top("agents-syncing")),
             ("auto-update", json!(self.own_update.word()), top("auto-update")),
             ("auto-sync", json!(self.auto_sync == AutoSync::On), top("auto-sync")),

@@ -265,6 +265,9 @@ fn hosts_are_a_list_or_tables_and_each_counts_once() {
 fn registration_is_for_the_user_unless_the_scope_is_the_project() {
     assert_eq!(good("").registration, Registration::User);
     assert_eq!(good("hook-scope = \"project\"").registration, Registration::Project);
+    assert_eq!(good("").servers, ServersAs::One);
+    assert_eq!(good("mcp-register = \"each\"").servers, ServersAs::Each);
+    assert!(errors("mcp-register = \"none\"")[0].contains("cannot be `none`"));
     assert!(errors("hook-scope = \"everywhere\"")[0].contains("cannot be `everywhere`"));
     assert_eq!(good("agents-syncing = false").agents_syncing, AgentsSyncing::Off);
     assert_eq!(good("auto-sync = false").auto_sync, AutoSync::Off);
@@ -428,6 +431,7 @@ mod settings {
             [
                 "hosts = []",
                 "hook-scope = \"global\"",
+                "mcp-register = \"one\"",
                 "agents-syncing = true",
                 "auto-update = \"warn\"",
                 "auto-sync = true",

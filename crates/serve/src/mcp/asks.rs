@@ -1,15 +1,25 @@
-//! Questions of tasks to the user of the client.
+//! Questions of tasks to the user of the client that started them.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
-use agents_task::broker::{Ask, Asks, Reply};
+use agents_task::{
+    TaskPath,
+    broker::{Ask, Asks, Reply},
+};
 use rmcp::{
     Peer, RoleServer,
     model::{
-        ElicitRequestParams, ElicitationAction, ElicitationSchema, EnumSchema,
-        PrimitiveSchemaDefinition,
+        ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
+        EnumSchema, InputRequest, PrimitiveSchemaDefinition,
     },
     service::ElicitationMode,
+    task_manager::TaskContext,
 };
 
 /// The answers, with what they mean.
@@ -20,17 +30,57 @@ const ANSWERS: [(&str, &str, Reply); 4] = [
     ("no", "No", Reply::No),
 ];
 
-/// Answers everything that is asked, as long as there is somebody who asks. Several questions wait at the same time.
-pub(super) async fn answer(peer: Peer<RoleServer>, mut asks: Asks, patience: Duration) {
-    while let Some(ask) = asks.recv().await {
-        // One that is dropped without an answer is a no, and it is told that nobody is there.
-        if peer.supported_elicitation_modes().contains(&ElicitationMode::Form) {
-            tokio::spawn(one(peer.clone(), ask, patience));
+/// Of more tasks nobody remembers whose they are.
+const REMEMBERED: usize = 1_000;
+
+/// Where a question can be put.
+#[derive(Clone)]
+pub(super) enum Asker {
+    /// To a client, which waits for the result of its call.
+    Client(Peer<RoleServer>),
+    /// Into the state of a task of the protocol, which the client looks at.
+    Task(TaskContext),
+}
+
+/// Whose tasks they are.
+#[derive(Clone, Default)]
+pub(super) struct Clients {
+    known: Arc<Mutex<Vec<(TaskPath, Asker)>>>,
+    asked: Arc<AtomicU64>,
+}
+
+impl Clients {
+    /// These tasks, and all that they start, are this client's.
+    pub(super) fn started(&self, paths: &[TaskPath], by: &Asker) {
+        let mut known = self.lock();
+        known.extend(paths.iter().map(|path| (path.clone(), by.clone())));
+        let too_many = known.len().saturating_sub(REMEMBERED);
+        known.drain(..too_many);
+    }
+
+    fn of(&self, path: &TaskPath) -> Option<Asker> {
+        // The last one: names may come again.
+        let known = self.lock();
+        known.iter().rev().find(|(it, _)| path.is_within(it)).map(|(_, by)| by.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(TaskPath, Asker)>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers everything that is asked, as long as there is somebody who asks. Several questions wait at the same time.
+    pub(super) async fn answer(self, mut asks: Asks, patience: Duration) {
+        while let Some(ask) = asks.recv().await {
+            // One that is dropped without an answer is a no, and it is told that nobody is there.
+            if let Some(asker) = self.of(&ask.path) {
+                let number = self.asked.fetch_add(1, Ordering::Relaxed);
+                tokio::spawn(one(asker, ask, number, patience));
+            }
         }
     }
 }
 
-async fn one(peer: Peer<RoleServer>, ask: Ask, patience: Duration) {
+async fn one(asker: Asker, ask: Ask, number: u64, patience: Duration) {
     if ask.is_over() {
         return;
     }
@@ -38,16 +88,40 @@ async fn one(peer: Peer<RoleServer>, ask: Ask, patience: Duration) {
     let message = format!("{}: {}", ask.path, ask.question);
     let question =
         ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
-    match peer.create_elicitation_with_timeout(question, Some(patience)).await {
-        Ok(answer) if answer.action == ElicitationAction::Accept => {
-            let word = answer.content.as_ref().and_then(|it| it["answer"].as_str());
-            let known = ANSWERS.iter().find(|it| Some(it.0) == word);
-            ask.answer(known.map_or(Reply::No, |it| it.2));
+    // If nobody can be asked, dropping the question says so.
+    let answer = match asker {
+        Asker::Client(peer) => {
+            if !peer.supported_elicitation_modes().contains(&ElicitationMode::Form) {
+                return;
+            }
+            match peer.create_elicitation_with_timeout(question, Some(patience)).await {
+                Ok(answer) => answer,
+                Err(_) => return,
+            }
         }
-        Ok(_) => ask.answer(Reply::No),
-        // Nobody could be asked; that is what dropping it says.
-        Err(_) => {}
+        Asker::Task(task) => {
+            let question = InputRequest::Elicitation(ElicitRequest::new(question));
+            let asked = task.request_input(format!("ask-{number}"), question);
+            match tokio::time::timeout(patience, asked).await.map(|it| it.map(parse)) {
+                Ok(Ok(Some(answer))) => answer,
+                _ => return,
+            }
+        }
+    };
+    ask.answer(reply(&answer));
+}
+
+fn parse(answer: serde_json::Value) -> Option<ElicitResult> {
+    serde_json::from_value(answer).ok()
+}
+
+fn reply(answer: &ElicitResult) -> Reply {
+    if answer.action != ElicitationAction::Accept {
+        return Reply::No;
     }
+    let word = answer.content.as_ref().and_then(|it| it["answer"].as_str());
+    let known = ANSWERS.iter().find(|it| Some(it.0) == word);
+    known.map_or(Reply::No, |it| it.2)
 }
 
 fn schema() -> Option<ElicitationSchema> {

@@ -48,7 +48,7 @@ async fn pass_on(
 }
 
 /// What is worth a line: not every word that a model says.
-fn line(event: &Event) -> Option<String> {
+pub(super) fn line(event: &Event) -> Option<String> {
     let what = match &event.what {
         What::Started { agent, model, .. } => format!("starts: {agent} on {model}"),
         What::Turn { number } => format!("turn {number}"),
@@ -58,6 +58,7 @@ fn line(event: &Event) -> Option<String> {
         What::Rejected { message } => {
             format!("sent back: {}", message.lines().next().unwrap_or_default())
         }
+        What::Waiting { .. } => "waiting for a build slot".to_owned(),
         What::Compacted { left_out } => format!("{left_out} messages were left out"),
         What::Ended { outcome } => outcome.ending.told(),
         What::Text { .. } | What::Thinking { .. } | What::ToolEnded { .. } | What::Spent { .. } => {

@@ -1,9 +1,12 @@
 //! What is asked, and what a key or a typed line does to it. No terminal in here.
 
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::{Choice, Start, key::Key};
-use crate::tame::{Styles, tame};
+use crate::{
+    tame::{Styles, tame},
+    window::{Size, cut},
+};
 
 /// A question with its choices, and how far the answer has come.
 #[derive(Debug, Clone)]
@@ -51,13 +54,6 @@ pub(super) enum Tone {
     Plain,
     UnderCursor,
     Help,
-}
-
-/// Columns and rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Size {
-    pub(super) columns: usize,
-    pub(super) rows: usize,
 }
 
 impl<'q> Menu<'q> {
@@ -247,21 +243,6 @@ impl<'q> Menu<'q> {
 /// Without anything that a terminal would obey, line ends included.
 fn one_line(text: &str) -> String {
     tame(text, Styles::Shown).replace(['\n', '\t', '\r'], " ")
-}
-
-/// As many columns of it as there are, with a sign if that is not all.
-pub(super) fn cut(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
-        return text.to_owned();
-    }
-    let mut used = 0;
-    let kept = text.chars().take_while(|c| {
-        used += c.width().unwrap_or(0);
-        used < columns
-    });
-    let mut kept: String = kept.collect();
-    kept.push('…');
-    kept
 }
 
 #[cfg(test)]

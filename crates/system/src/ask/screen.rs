@@ -6,10 +6,9 @@ use std::{
 };
 
 use rustix::{
-    stdio::{stderr, stdin},
+    stdio::stdin,
     termios::{
-        InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr,
-        tcgetwinsize, tcsetattr,
+        InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
     },
 };
 use unicode_width::UnicodeWidthStr as _;
@@ -18,8 +17,9 @@ use super::{
     AskError, Colors,
     input::{self, Typed},
     key::{Decoded, Key, decode},
-    menu::{Line, Menu, Size, Step, Tone, cut},
+    menu::{Line, Menu, Step, Tone},
 };
+use crate::window::{Size, cut};
 
 /// How long the bytes of one key may take to arrive; an escape byte alone is the escape key after that.
 const ONE_KEY: Duration = Duration::from_millis(100);
@@ -29,7 +29,7 @@ const SHOW_CURSOR: &str = "\x1b[?25h";
 pub(super) fn ask(mut menu: Menu<'_>, colors: Colors) -> Result<Vec<usize>, AskError> {
     input::listen();
     let raw = Raw::enter()?;
-    let mut drawing = Drawing { colors, drawn: Vec::new(), size: size() };
+    let mut drawing = Drawing { colors, drawn: Vec::new(), size: Size::now() };
     let answer = answer(&mut menu, &mut drawing);
     let left = match &answer {
         Ok(picked) => cut(&menu.answered(picked), drawing.size.columns.saturating_sub(1)),
@@ -60,7 +60,7 @@ fn answer(menu: &mut Menu<'_>, drawing: &mut Drawing) -> Result<Vec<usize>, AskE
                     Typed::Nothing if typed == b"\x1b" => Key::Cancel,
                     Typed::Nothing => {
                         typed.clear();
-                        if drawing.size != size() {
+                        if drawing.size != Size::now() {
                             drawing.draw(menu)?;
                         }
                         continue;
@@ -116,7 +116,7 @@ struct Drawing {
 
 impl Drawing {
     fn draw(&mut self, menu: &Menu<'_>) -> io::Result<()> {
-        self.size = size();
+        self.size = Size::now();
         let lines = menu.frame(self.size);
         let mut text = self.erasing();
         for line in &lines {
@@ -142,7 +142,7 @@ impl Drawing {
     /// Back to where the question begins, with everything below gone. In a window that has become narrower each line
     /// takes several rows.
     fn erasing(&self) -> String {
-        let columns = size().columns.max(1);
+        let columns = Size::now().columns.max(1);
         let rows: usize =
             self.drawn.iter().map(|line| line.text.width().div_ceil(columns).max(1)).sum();
         match rows {
@@ -160,13 +160,4 @@ impl Drawing {
         };
         format!("\x1b[{code}m{}\x1b[0m", line.text)
     }
-}
-
-/// The size of the window; one that does not know gets the usual one.
-fn size() -> Size {
-    let known = tcgetwinsize(stderr()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
-    known.map_or(Size { columns: 80, rows: 24 }, |size| Size {
-        columns: size.ws_col.into(),
-        rows: size.ws_row.into(),
-    })
 }

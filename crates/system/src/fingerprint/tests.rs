@@ -262,3 +262,39 @@ fn what_was_too_large_is_refused_and_noticed_when_it_is_mended() {
     let mut missing = Inputs::new();
     assert_eq!(missing.read_at_most(&scratch.path("b.md"), 4).unwrap(), None);
 }
+
+/// As many as are looked at by two threads, in more than one directory, with names that begin alike.
+#[test]
+fn one_of_many_files_that_changed_is_noticed_wherever_it_lies() {
+    let scratch = Scratch::new();
+    let name = |at: usize| match at % 3 {
+        0 => format!("one/plugin-{at}/SYMPOSIUM.toml"),
+        1 => format!("one-more/plugin-{at}/SYMPOSIUM.toml"),
+        _ => format!("file-{at}"),
+    };
+    let files: Vec<_> = (0..500).map(|at| scratch.write(&name(at), "text")).collect();
+    files.iter().for_each(|it| age(it));
+    std::fs::File::open(&files[7])
+        .unwrap()
+        .set_modified(UNIX_EPOCH - Duration::from_millis(1500))
+        .unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&files[8], scratch.path("one/link")).unwrap();
+    let fingerprint = || {
+        let mut inputs = Inputs::new();
+        files.iter().for_each(|it| drop(inputs.read(it).unwrap()));
+        inputs.list(&scratch.path("one/plugin-0")).unwrap();
+        #[cfg(unix)]
+        inputs.read(&scratch.path("one/link")).unwrap();
+        Fingerprint { taken: now() + nanos(YOUNG) * 2, ..inputs.finish() }
+    };
+    for at in [0, 1, 2, 8, 250, 251, 499] {
+        let before = fingerprint();
+        assert_eq!(before.check(), Freshness::Fresh);
+        same_time(&files[at], "TEXT");
+        assert_eq!(before.check(), Freshness::Stale, "{at}");
+    }
+    let before = fingerprint();
+    fs_err::remove_file(&files[300]).unwrap();
+    assert_eq!(before.check(), Freshness::Stale);
+}

@@ -1,6 +1,6 @@
 //! What a preflight is given besides the request.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use agents_agent::definition::{
     AgentDefinition, AgentName, OutputSchema, PermissionMode, SchemaLanguage, Spawns,
@@ -56,7 +56,7 @@ pub struct Caller {
     /// Where it stands.
     pub path: TaskPath,
     /// The agents that led to it, itself the last. Empty for the user.
-    pub lineage: Vec<AgentName>,
+    pub lineage: Arc<[AgentName]>,
     /// Which agents it may start.
     pub spawns: Spawns,
     /// What it may do.
@@ -80,7 +80,7 @@ impl Caller {
         Self {
             source: Some(DispatchSource::User),
             path: TaskPath::root(),
-            lineage: Vec::new(),
+            lineage: Arc::default(),
             spawns: Spawns::Any,
             standing,
             usual_mode: None,
@@ -101,7 +101,7 @@ impl Caller {
         Self {
             source: Some(DispatchSource::TaskTool),
             path: agent.path.clone(),
-            lineage: agent.lineage.clone(),
+            lineage: Arc::clone(&agent.lineage),
             spawns: agent.spawns.clone(),
             standing,
             usual_mode: None,

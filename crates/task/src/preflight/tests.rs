@@ -53,7 +53,8 @@ impl World {
         for at in 0..depth {
             let name = format!("ancestor{at}");
             self.caller.path = self.caller.path.child(&name, &crate::id::Taken::default());
-            self.caller.lineage.push(AgentName::new(&name).unwrap());
+            let own = AgentName::new(&name).unwrap();
+            self.caller.lineage = self.caller.lineage.iter().cloned().chain([own]).collect();
         }
         self.caller.spawns = spawns;
         self
@@ -361,7 +362,7 @@ mod availability {
     fn an_agent_is_not_started_from_within_itself() {
         let mut world = World::new().called_by_agent(1, Spawns::Any);
         world.settings.max_depth = None;
-        world.caller.lineage = ["task", "review"].map(|it| AgentName::new(it).unwrap()).to_vec();
+        world.caller.lineage = ["task", "review"].map(|it| AgentName::new(it).unwrap()).into();
         world.refuses(
             "task",
             "cycle",

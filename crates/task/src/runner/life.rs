@@ -2,26 +2,27 @@
 
 use std::{sync::Arc, time::Duration};
 
-use agents_agent::definition::{Isolation, Spawns, Waiting};
+use agents_agent::definition::{self, Isolation, Spawns};
 use agents_tool::{CallContext, tools};
+use futures_util::future::BoxFuture;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Equipment, Opened, Runner, Unavailable, Wearer,
+    Alive, Equipment, Known, Opened, Runner, Unavailable, Wearer,
     spawner::{Holder, Spawner},
 };
 use crate::{
     effective::EffectiveAgent,
-    event::Emitter,
+    event::{Awaited, Emitter, What},
     id::TaskId,
-    isolate::Claim,
+    isolate::{Claim, Waiting},
     limits::Budget,
     outcome::{Ending, Failure, Outcome, Report},
     recorder::{Recorder, Unrecorded},
     secret::{Asks, Bearer, Pocket, RequestSecret},
     transcript::Opening,
-    turns::{Ground, run, tools_of},
+    turns::{Ground, run_begun, tools_of},
     workplace::{self, Site, Workplace},
 };
 
@@ -33,38 +34,87 @@ pub(super) struct Task {
     pub(super) runner: Runner,
     pub(super) id: TaskId,
     pub(super) parent: Option<TaskId>,
+    pub(super) known: Known,
     pub(super) agent: EffectiveAgent,
     pub(super) budget: Arc<Budget>,
     pub(super) cancel: CancellationToken,
     /// Where whoever started it works; `None` if that is nobody.
     pub(super) site: Option<Site>,
+    /// It can be cancelled by its id as long as this is there.
+    pub(super) alive: Alive,
 }
 
 impl Task {
     /// Everything, from waiting for a slot to the outcome.
-    pub(super) async fn live(self, mut recorder: Box<dyn Recorder>) -> Outcome {
+    ///
+    /// Thousands may wait for a slot, and what comes after that takes much more: it is made when it is needed, and gone when it
+    /// is done.
+    pub(super) async fn live(self: Box<Self>, mut recorder: Box<dyn Recorder>) -> Box<Outcome> {
         let slot = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => return self.never(&mut *recorder, Ending::Cancelled),
-            slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot,
+            () = self.cancel.cancelled() => None,
+            slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot.ok(),
         };
-        let Ok(slot) = slot else { return self.never(&mut *recorder, Ending::Cancelled) };
-        match self.ground(slot).await {
-            // The slot is given back when the task has ended.
-            Ok((ground, _slot)) => run(self.agent, Ground { recorder, ..ground }).await,
-            Err(_) if self.cancel.is_cancelled() => self.never(&mut *recorder, Ending::Cancelled),
-            Err(Unavailable { message, hint }) => {
-                let why = Failure::NotStarted { message, hint };
-                self.never(&mut *recorder, Ending::Failed { why })
-            }
+        let sink = Arc::clone(&self.runner.0.common.sink);
+        let mut emitter = Emitter::new(self.id, self.agent.path.clone(), sink);
+        let model = self.agent.model.model.to_string();
+        emitter.start(self.agent.name.as_str(), &model, self.agent.chosen.clone());
+        match slot {
+            Some(slot) => self.with_slot(slot, recorder, emitter).await,
+            None => self.never(&mut *recorder, emitter, Ending::Cancelled),
         }
+    }
+
+    fn with_slot(
+        self: Box<Self>,
+        slot: OwnedSemaphorePermit,
+        mut recorder: Box<dyn Recorder>,
+        emitter: Emitter,
+    ) -> BoxFuture<'static, Box<Outcome>> {
+        Box::pin(async move {
+            let ending = match self.stand(slot, &emitter).await {
+                Ok(stood) => return self.run(stood, recorder, emitter).await,
+                Err(_) if self.cancel.is_cancelled() => Ending::Cancelled,
+                Err(why) => Ending::Failed { why: *why },
+            };
+            self.never(&mut *recorder, emitter, ending)
+        })
+    }
+
+    fn stand<'a>(
+        &'a self,
+        slot: OwnedSemaphorePermit,
+        emitter: &'a Emitter,
+    ) -> BoxFuture<'a, Result<Box<(Ground, Arc<Holder>)>, Box<Failure>>> {
+        Box::pin(async move {
+            let stood = self.ground(slot, emitter).await.map(Box::new);
+            stood.map_err(|Unavailable { message, hint }| {
+                Box::new(Failure::NotStarted { message, hint })
+            })
+        })
+    }
+
+    fn run(
+        self: Box<Self>,
+        stood: Box<(Ground, Arc<Holder>)>,
+        recorder: Box<dyn Recorder>,
+        emitter: Emitter,
+    ) -> BoxFuture<'static, Box<Outcome>> {
+        let (ground, slot) = *stood;
+        let Self { agent, alive, .. } = *self;
+        let running = run_begun(agent, Ground { recorder, ..ground }, emitter);
+        Box::pin(async move {
+            let outcome = running.await;
+            drop((slot, alive));
+            Box::new(outcome)
+        })
     }
 
     /// Who writes it down. It is there before the task is, so that whoever knows its id finds it.
     pub(super) fn recorder(&self) -> Box<dyn Recorder> {
         let shared = &self.runner.0;
         let Some(store) = &shared.common.transcripts else { return Box::new(Unrecorded) };
-        Box::new(store.begin(Opening {
+        let opening = Opening {
             id: self.id,
             agent: self.agent.name.to_string(),
             path: self.agent.path.clone(),
@@ -72,16 +122,18 @@ impl Task {
             resumed_from: self.agent.continues.as_ref().map(|it| it.from),
             model: self.agent.model.model.to_string(),
             mask: Arc::clone(&shared.around.mask),
-        }))
+        };
+        Box::new(store.begin_assigned(opening, &self.agent))
     }
 
     /// What it stands on.
     async fn ground(
         &self,
         slot: OwnedSemaphorePermit,
+        emitter: &Emitter,
     ) -> Result<(Ground, Arc<Holder>), Unavailable> {
         let shared = &self.runner.0;
-        let (site, workplace) = self.place().await?;
+        let (site, workplace) = self.place(emitter).await?;
         let equipped = self.equipped(&site).await;
         let (opened, mut equipment, secrets) = match (equipped, workplace.is_some()) {
             (Ok(equipped), _) => equipped,
@@ -110,6 +162,7 @@ impl Task {
                 budget: Arc::clone(&self.budget),
                 holder: Arc::clone(&holder),
                 site: site.clone(),
+                known: Arc::clone(&self.known),
                 tools: std::sync::OnceLock::new(),
             })
         });
@@ -149,6 +202,7 @@ impl Task {
             pocket,
             sink: Arc::clone(&shared.common.sink),
             workplace,
+            alike: shared.alike.clone(),
             recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
         };
@@ -157,23 +211,19 @@ impl Task {
 
     /// What it thinks and works with.
     async fn equipped(&self, site: &Site) -> Result<Equipped, Unavailable> {
+        let definition = self.known.iter().find(|it| it.name == self.agent.name);
+        let definition = definition.ok_or_else(|| Unavailable {
+            message: format!("the definition of `{}` is gone", self.agent.name),
+            hint: None,
+        })?;
         let surroundings = Arc::clone(&self.runner.0.surroundings);
-        let agent = self.agent.clone();
-        let area = site.area.clone();
-        let looking = move || {
-            let definitions = surroundings.agents();
-            let definition = definitions.into_iter().find(|it| it.name == agent.name);
-            let definition = definition.ok_or_else(|| Unavailable {
-                message: format!("the definition of `{}` is gone", agent.name),
-                hint: None,
-            })?;
-            Ok((surroundings.open(&agent.model.model, &area)?, definition))
-        };
-        let looked = tokio::task::spawn_blocking(looking).await;
+        let (model, area) = (Arc::clone(&self.agent.model), site.area.clone());
+        let opening = move || surroundings.open(&model.model, &area);
+        let opened = tokio::task::spawn_blocking(opening).await;
         let broken = || Unavailable { message: "its model broke down".to_owned(), hint: None };
-        let (opened, definition) = looked.map_err(|_| broken())??;
+        let opened = opened.map_err(|_| broken())??;
         let wearer = Wearer {
-            definition: &definition,
+            definition,
             rights: &self.agent.standing.rights,
             area: &site.area,
             id: self.id,
@@ -190,7 +240,7 @@ impl Task {
     }
 
     /// Where it works: where whoever started it does, or in a worktree of that.
-    async fn place(&self) -> Result<(Site, Option<Workplace>), Unavailable> {
+    async fn place(&self, emitter: &Emitter) -> Result<(Site, Option<Workplace>), Unavailable> {
         let surroundings = Arc::clone(&self.runner.0.surroundings);
         let site = match &self.site {
             Some(site) => site.clone(),
@@ -221,7 +271,13 @@ impl Task {
         let (mut workplace, worktrees, repository) = made.map_err(broken)??;
         let within_another = self.site.as_ref().is_some_and(|it| it.repository.is_some());
         let claim = if within_another { Claim::OfHolder } else { Claim::Own };
-        let site = match worktrees.slot(&repository, claim, &self.cancel, |_| {}).await {
+        let mut told = false;
+        let waiting = |waiting: Waiting| {
+            if !std::mem::replace(&mut told, true) {
+                emitter.emit(What::Waiting { what: Awaited::BuildSlot, of: waiting.slots });
+            }
+        };
+        let site = match worktrees.slot(&repository, claim, &self.cancel, waiting).await {
             Ok(slot) => {
                 workplace.worktree.hold(slot);
                 Site::of(&workplace.worktree).map_err(|it| it.to_string())
@@ -241,7 +297,7 @@ impl Task {
     fn pocket(&self, (allowed, longest): (Vec<String>, Option<Duration>)) -> Option<Arc<Pocket>> {
         let desk = self.runner.0.common.secrets.as_ref().filter(|_| !allowed.is_empty())?;
         let asks = match self.agent.waiting {
-            Some(Waiting::Background) => Asks::Nobody,
+            Some(definition::Waiting::Background) => Asks::Nobody,
             _ => Asks::Somebody,
         };
         let mask = Arc::clone(&self.runner.0.around.mask);
@@ -250,16 +306,17 @@ impl Task {
     }
 
     /// It ends before its first turn.
-    fn never(&self, recorder: &mut dyn Recorder, ending: Ending) -> Outcome {
+    fn never(
+        &self,
+        recorder: &mut dyn Recorder,
+        mut emitter: Emitter,
+        ending: Ending,
+    ) -> Box<Outcome> {
         let (id, path) = (self.id, self.agent.path.clone());
-        let sink = Arc::clone(&self.runner.0.common.sink);
-        let mut emitter = Emitter::new(id, path.clone(), sink);
-        let model = self.agent.model.model.to_string();
-        emitter.start(self.agent.name.as_str(), &model, self.agent.chosen.clone());
         let outcome = Outcome { id, path, ending, report: Report::default() };
         recorder.end(&outcome);
         emitter.end(&outcome);
-        outcome
+        Box::new(outcome)
     }
 }
 

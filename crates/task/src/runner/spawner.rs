@@ -7,14 +7,14 @@ use std::{
 
 use agents_agent::definition::{Isolation, Spawns};
 use agents_tool::{
-    CallContext, Output, ToolError,
+    CallContext, Output, Standing, ToolError,
     tools::{self, AgentLine},
 };
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Parent, Runner, Running};
+use super::{Known, Parent, Runner, Running};
 use crate::{
     effective::EffectiveAgent,
     id::TaskId,
@@ -77,6 +77,8 @@ pub(super) struct Spawner {
     pub(super) holder: Arc<Holder>,
     /// Where the agent works; so do those that it starts.
     pub(super) site: Site,
+    /// What the agent is told that it could start. What there is when it does counts.
+    pub(super) known: Known,
     /// The agent's own tools, which know what it may do at this moment.
     pub(super) tools: OnceLock<Weak<Tools>>,
 }
@@ -86,7 +88,7 @@ impl Spawner {
         let tools = self.tools.get().and_then(Weak::upgrade);
         let standing = match tools {
             Some(tools) => tools.inner().inner().standing(),
-            None => self.agent.standing.clone(),
+            None => Standing::clone(&self.agent.standing),
         };
         Caller::agent(&self.agent, standing, Vec::new())
     }
@@ -100,8 +102,7 @@ impl tools::Spawner for Spawner {
             Spawns::Only(names) => names.iter().any(|it| it.trim() == name),
         };
         let settings = &self.runner.0.common.settings;
-        let agents = self.runner.0.surroundings.agents();
-        let startable = agents.iter().filter(|it| {
+        let startable = self.known.iter().filter(|it| {
             let name = it.name.as_str();
             may(name) && !settings.disabled.contains(name) && !self.agent.lineage.contains(&it.name)
         });

@@ -1,9 +1,6 @@
 //! Reading definitions.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
 use agents_agent::{
     AgentDefinition, DiscoverError, Search,
@@ -90,19 +87,6 @@ fn family(path: &Utf8Path, cwd: &Utf8Path, scope: Scope) -> Family {
     Family { name: "sub-agents".to_owned(), project, user, files }
 }
 
-/// The definitions with one among them, which takes the place of the one of its name. All run on the model that is given.
-pub(super) fn with(
-    definitions: &[AgentDefinition],
-    own: &Arc<AgentDefinition>,
-) -> Vec<Arc<AgentDefinition>> {
-    let others = definitions.iter().filter(|it| it.name != own.name).map(|it| {
-        let mut other = it.clone();
-        other.model = Vec::new();
-        Arc::new(other)
-    });
-    std::iter::once(Arc::clone(own)).chain(others).collect()
-}
-
 impl SubAgentManager {
     /// Reads all definitions of these directories, the first one of a name wins. Directories that do not exist are skipped.
     ///
@@ -113,10 +97,11 @@ impl SubAgentManager {
         for dir in dirs {
             add(&mut read, utf8(dir)?, scope_of(dir))?;
         }
-        if let Some((path, findings)) = read.skipped.into_iter().next() {
+        if !read.skipped.is_empty() {
+            let (path, findings) = read.skipped.swap_remove(0);
             return Err(SubAgentError::Parse { path, findings });
         }
-        (self.definitions, self.skipped) = (read.definitions, Vec::new());
+        self.know(read);
         Ok(())
     }
 
@@ -143,8 +128,13 @@ impl SubAgentManager {
             };
             add(&mut read, utf8(path)?, scope)?;
         }
-        (self.definitions, self.skipped) = (read.definitions, read.skipped);
+        self.know(read);
         Ok(())
+    }
+
+    fn know(&mut self, read: Read) {
+        self.shared.forget();
+        (self.definitions, self.skipped) = (read.definitions, read.skipped);
     }
 
     /// Files that were skipped the last time that definitions were read, with what is wrong with them.

@@ -122,14 +122,18 @@ impl Sink for Watcher {
 
 /// What a sub-agent is surrounded by.
 pub(super) struct Session {
-    pub(super) agents: Vec<Arc<AgentDefinition>>,
+    /// The definition that it runs by.
+    pub(super) own: Arc<AgentDefinition>,
+    /// All of them; `own` takes the place of the one of its name.
+    pub(super) others: Arc<[Arc<AgentDefinition>]>,
     pub(super) model: Model,
     pub(super) tools: Arc<dyn Toolbox>,
 }
 
 impl Surroundings for Session {
     fn agents(&self) -> Vec<Arc<AgentDefinition>> {
-        self.agents.clone()
+        let others = self.others.iter().filter(|it| it.name != self.own.name);
+        std::iter::once(&self.own).chain(others).cloned().collect()
     }
 
     fn models(&self) -> Vec<Available> {

@@ -5,6 +5,7 @@ use std::fmt;
 use agents_model::{Usage, cost::MicroDollars};
 use serde::{Deserialize, Serialize};
 
+use super::wire::Begin;
 use crate::{
     id::{TaskId, TaskPath},
     outcome::Ending,
@@ -72,6 +73,9 @@ pub struct Meta {
     /// Why records are missing, if some could not be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
+    /// What it was told, as long as the records do not say it: it waits for its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignment: Option<Box<Begin>>,
     /// Which program runs it: the name of a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,

@@ -187,10 +187,11 @@ impl Loaded {
     /// How it began.
     #[must_use]
     pub fn begin(&self) -> Option<&Begin> {
-        self.entries.iter().find_map(|it| match &it.record {
+        let begun = self.entries.iter().find_map(|it| match &it.record {
             Record::Begin(begin) => Some(&**begin),
             _ => None,
-        })
+        });
+        begun.or(self.meta.assignment.as_deref())
     }
 
     /// What was said, the oldest first.

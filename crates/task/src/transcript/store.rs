@@ -9,20 +9,22 @@ use std::{
     },
 };
 
-use agents_system::lock::Lock;
+use agents_system::{atomic, lock::Lock};
 use camino::{Utf8Path, Utf8PathBuf};
 use uuid::Uuid;
 
 use super::{
     TranscriptError,
+    caught_up::caught_up,
     chain::{self, ChainKey, Verdict},
     meta::{Meta, Stamp, State},
     reader::{self, Follow, Loaded},
     retention::{self, Known, Retention},
     sync::Syncer,
+    unsaved::Unsaved,
     writer::{Opening, Writer},
 };
-use crate::id::TaskId;
+use crate::{effective::EffectiveAgent, id::TaskId};
 
 const RECORDS: &str = ".jsonl";
 const METADATA: &str = ".meta.json";
@@ -45,6 +47,9 @@ pub(super) struct Inner {
     open: AtomicUsize,
     /// Whether a sweep is going to come.
     sweeping: AtomicBool,
+    /// Whether tasks end whose transcripts cannot be written.
+    insists: AtomicBool,
+    pub(super) unsaved: Unsaved,
     pub(super) syncer: Syncer,
 }
 
@@ -108,8 +113,34 @@ impl Store {
             problems: Mutex::default(),
             open: AtomicUsize::new(0),
             sweeping: AtomicBool::new(false),
+            insists: AtomicBool::new(false),
+            unsaved: Unsaved::default(),
             syncer: Syncer::default(),
         }))
+    }
+
+    /// From now on a task ends, before it asks its model or a tool for anything more, once something of it cannot be written: nothing
+    /// happens that a later run would not know of. Without this, tasks go on, and what is missing is told.
+    #[must_use]
+    pub fn insisting(self) -> Self {
+        self.0.insists.store(true, Ordering::Relaxed);
+        self
+    }
+
+    /// Whether something can be written here: the directory is made, and this program owns what it begins.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn ready(&self) -> Result<(), TranscriptError> {
+        let failed = |why: String| TranscriptError::Io {
+            path: self.0.dir.clone(),
+            source: io::Error::other(why),
+        };
+        self.0.owner().map(drop).map_err(failed)
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        &self.0
     }
 
     /// The directory.
@@ -134,7 +165,17 @@ impl Store {
     /// task runs all the same.
     #[must_use]
     pub fn begin(&self, opening: Opening) -> Writer {
-        let writer = Writer::open(Arc::clone(&self.0), opening);
+        self.open(opening, None)
+    }
+
+    /// The same, with what the task is told: until it has its turn, nothing else says so.
+    #[must_use]
+    pub fn begin_assigned(&self, opening: Opening, agent: &EffectiveAgent) -> Writer {
+        self.open(opening, Some(agent))
+    }
+
+    fn open(&self, opening: Opening, assignment: Option<&EffectiveAgent>) -> Writer {
+        let writer = Writer::open(Arc::clone(&self.0), opening, assignment);
         // Many that begin together are followed by one sweep.
         if self.0.retention != Retention::FOREVER && !self.0.sweeping.swap(true, Ordering::Relaxed)
         {
@@ -226,11 +267,23 @@ impl Store {
         }
     }
 
-    /// The metadata of a task.
+    /// The metadata of a task. What a program that died could not write any more is taken from the records.
     ///
     /// # Errors
     /// There is none, or it is not what we write.
     pub fn meta(&self, id: TaskId) -> Result<Meta, TranscriptError> {
+        let meta = self.written_meta(id)?;
+        if self.standing(&meta) != Standing::Interrupted {
+            return Ok(meta);
+        }
+        match self.text(id) {
+            Ok(text) => Ok(caught_up(reader::read(meta, &text))),
+            Err(_) => Ok(meta),
+        }
+    }
+
+    /// The metadata as it stands in the file.
+    fn written_meta(&self, id: TaskId) -> Result<Meta, TranscriptError> {
         let path = self.0.metadata(id);
         let bytes = match fs_err::read(&path) {
             Ok(bytes) => bytes,
@@ -296,7 +349,7 @@ impl Store {
     /// It is not there, or cannot be read at all.
     pub fn verify(&self, id: TaskId) -> Result<Option<Verdict>, TranscriptError> {
         let Some(key) = &self.0.key else { return Ok(None) };
-        let meta = self.meta(id)?;
+        let meta = self.written_meta(id)?;
         Ok(Some(chain::verify(key, &meta, &self.text(id)?)))
     }
 
@@ -346,11 +399,18 @@ impl Store {
     /// Records without metadata, and locks of programs that are gone.
     fn remove_orphans(&self) {
         let names = self.names().unwrap_or_default();
-        for id in names.iter().filter_map(|it| id_of(it, RECORDS)) {
-            let path = self.0.records(id);
+        let is_old = |path: &Utf8Path| {
             let changed = path.metadata().and_then(|it| it.modified());
-            let age = changed.ok().and_then(|it| it.elapsed().ok()).unwrap_or_default();
-            if age > ORPHANED && !self.0.metadata(id).exists() {
+            changed.ok().and_then(|it| it.elapsed().ok()).unwrap_or_default() > ORPHANED
+        };
+        for name in &names {
+            let path = self.0.dir.join(name);
+            let belongs = match id_of(name, RECORDS) {
+                Some(id) => self.0.metadata(id).exists(),
+                // A program that was killed while it replaced metadata leaves what it had not put in its place.
+                None => !name.starts_with(atomic::UNFINISHED),
+            };
+            if !belongs && is_old(&path) {
                 let _ = fs_err::remove_file(path);
             }
         }
@@ -389,6 +449,10 @@ impl Inner {
         self.dir.join(format!("{id}{METADATA}"))
     }
 
+    pub(super) fn insists(&self) -> bool {
+        self.insists.load(Ordering::Relaxed)
+    }
+
     pub(super) fn problem(&self, what: String) {
         self.problems.lock().unwrap_or_else(PoisonError::into_inner).push(what);
     }
@@ -407,9 +471,7 @@ impl Inner {
     pub(super) fn owner(&self) -> Result<&str, String> {
         let owner = self.owner.get_or_init(|| {
             let failed = |error: io::Error| error.to_string();
-            private_dir(&self.dir).map_err(failed)?;
-            let owners = self.dir.join(OWNERS);
-            private_dir(&owners).map_err(failed)?;
+            let owners = self.owners().map_err(failed)?;
             let name = Uuid::now_v7().hyphenated().to_string();
             let file = owners.join(format!("{name}.lock"));
             match Lock::try_acquire(&file).map_err(failed)? {
@@ -420,7 +482,15 @@ impl Inner {
         owner.as_ref().map(|it| it.name.as_str()).map_err(Clone::clone)
     }
 
-    fn is_alive(&self, owner: &str) -> bool {
+    /// Where locks are; made if there is no such directory.
+    pub(super) fn owners(&self) -> io::Result<Utf8PathBuf> {
+        private_dir(&self.dir)?;
+        let owners = self.dir.join(OWNERS);
+        private_dir(&owners)?;
+        Ok(owners)
+    }
+
+    pub(super) fn is_alive(&self, owner: &str) -> bool {
         // What stands in a file is not the name of a file until it looks like one.
         let Ok(owner) = Uuid::try_parse(owner) else { return false };
         let path = self.dir.join(OWNERS).join(format!("{}.lock", owner.hyphenated()));
@@ -436,7 +506,11 @@ fn private_dir(dir: &Utf8Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        fs_err::set_permissions(dir, std::fs::Permissions::from_mode(0o700))?;
+        let mode = fs_err::metadata(dir)?.permissions().mode();
+        // What its owner may not do there is the owner's business.
+        if mode & 0o077 != 0 {
+            fs_err::set_permissions(dir, std::fs::Permissions::from_mode(mode & 0o700))?;
+        }
     }
     Ok(())
 }

@@ -12,6 +12,8 @@ use proptest::prelude::*;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
+mod faults;
+
 use super::*;
 use crate::{
     id::TaskPath,

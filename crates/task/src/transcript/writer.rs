@@ -88,7 +88,11 @@ enum Held {
 }
 
 impl Writer {
-    pub(super) fn open(store: Arc<Inner>, opening: Opening) -> Self {
+    pub(super) fn open(
+        store: Arc<Inner>,
+        opening: Opening,
+        assignment: Option<&EffectiveAgent>,
+    ) -> Self {
         let Opening { id, agent, path, parent, resumed_from, model, mask } = opening;
         let meta = Meta {
             version: VERSION,
@@ -110,6 +114,7 @@ impl Writer {
             mcp_tool_names: Vec::new(),
             records: 0,
             incomplete: None,
+            assignment: None,
             owner: None,
             head: None,
             seal: None,
@@ -129,6 +134,7 @@ impl Writer {
             written: (link, 0),
             now,
         };
+        writer.meta.assignment = assignment.map(|agent| Box::new(writer.begin_of(agent, &[])));
         if let Err(error) = writer.create() {
             writer.fail(&error);
         }
@@ -138,8 +144,13 @@ impl Writer {
     fn create(&mut self) -> Result<(), String> {
         self.meta.owner = Some(self.store.owner()?.to_owned());
         let file = open(&self.path, Make::New).map_err(|it| it.to_string())?;
+        if let Err(error) = self.save() {
+            // Records that nothing is known about are of no use.
+            let _ = fs_err::remove_file(&self.path);
+            return Err(error.to_string());
+        }
         self.file = if self.store.may_keep_open() { Held::Open(file) } else { Held::Each };
-        self.save().map_err(|it| it.to_string())
+        Ok(())
     }
 
     fn save(&mut self) -> io::Result<()> {
@@ -147,9 +158,7 @@ impl Writer {
             key.seal(&mut self.meta, link);
         }
         let text = serde_json::to_vec_pretty(&self.meta)?;
-        agents_system::atomic::write(&self.store.metadata(self.meta.id), &text)?;
-        self.store.syncer.directory(self.store.dir().to_owned());
-        Ok(())
+        self.store.save(self.meta.id, &text)
     }
 
     fn fail(&mut self, why: &str) {
@@ -240,6 +249,22 @@ impl Writer {
         Ok(())
     }
 
+    fn begin_of(&self, agent: &EffectiveAgent, tools: &[ToolSpec]) -> Begin {
+        let schema = agent.schema.as_ref().map(|(schema, _)| schema.json());
+        Begin {
+            agent: self.meta.agent.clone(),
+            path: self.meta.path.clone(),
+            parent: self.meta.parent,
+            resumed_from: self.meta.resumed_from,
+            model: self.meta.model.clone(),
+            system: self.mask.apply(&agent.system),
+            prompt: self.mask.apply(&agent.prompt),
+            schema: schema.map(|it| hide_in(it, &self.mask).into_owned()),
+            schema_is_own: matches!(agent.schema, Some((_, SchemaFrom::Definition))),
+            tools: tools.iter().map(|it| it.name.clone()).collect(),
+        }
+    }
+
     fn sync(&self) {
         if !matches!(self.file, Held::Nowhere) {
             self.store.syncer.file(self.path.clone());
@@ -261,6 +286,10 @@ impl Writer {
         // Where nothing could be begun, there is nothing to tell the end of.
         if !nowhere && let Err(error) = self.save() {
             self.fail(&error.to_string());
+            // As long as it is not there, the run looks alive to others.
+            if let Ok(text) = serde_json::to_vec_pretty(&self.meta) {
+                self.store.save_later(self.meta.id, text);
+            }
         }
     }
 }
@@ -284,21 +313,11 @@ fn open(path: &Utf8Path, make: Make) -> io::Result<File> {
 
 impl Recorder for Writer {
     fn begin(&mut self, agent: &EffectiveAgent, tools: &[ToolSpec]) {
-        let names = || tools.iter().map(|it| it.name.clone());
-        self.meta.mcp_tool_names = names().filter(|it| it.starts_with("mcp__")).collect();
-        let schema = agent.schema.as_ref().map(|(schema, _)| schema.json());
-        let begin = Begin {
-            agent: self.meta.agent.clone(),
-            path: self.meta.path.clone(),
-            parent: self.meta.parent,
-            resumed_from: self.meta.resumed_from,
-            model: self.meta.model.clone(),
-            system: self.mask.apply(&agent.system),
-            prompt: self.mask.apply(&agent.prompt),
-            schema: schema.map(|it| hide_in(it, &self.mask).into_owned()),
-            schema_is_own: matches!(agent.schema, Some((_, SchemaFrom::Definition))),
-            tools: names().collect(),
-        };
+        let begin = self.begin_of(agent, tools);
+        let names = begin.tools.iter().filter(|it| it.starts_with("mcp__"));
+        self.meta.mcp_tool_names = names.cloned().collect();
+        // The records say so from now on.
+        self.meta.assignment = None;
         self.append("begin", &begin, When::Soon);
     }
 
@@ -324,18 +343,17 @@ impl Recorder for Writer {
         if self.phase == Phase::Over {
             return;
         }
-        let report = &outcome.report;
-        self.meta.state = State::from(&outcome.ending);
+        self.meta.ended(outcome);
         self.meta.stop_reason = Some(self.mask.apply(&outcome.ending.told()));
-        self.meta.turns = report.turns;
-        self.meta.tool_calls = report.tool_calls;
-        self.meta.usage = report.usage;
-        self.meta.cost = report.cost;
         if let Ok(outcome) = serde_json::to_value(outcome) {
             let mask = Arc::clone(&self.mask);
             self.append("outcome", &*hide_in(&outcome, &mask), When::Now);
         }
         self.close();
+    }
+
+    fn trouble(&self) -> Option<&str> {
+        self.meta.incomplete.as_deref().filter(|_| self.store.insists())
     }
 }
 

@@ -36,17 +36,18 @@ enum Broken {
 
 impl Task {
     /// Asks the model. What it said before something went wrong is kept.
-    pub(super) async fn ask(&mut self, allowance: &Allowance) -> Result<Turn, Stop> {
+    pub(super) async fn ask(&mut self, allowance: &Allowance) -> Result<Box<Turn>, Stop> {
         let request = self.request(allowance);
         let cancel = self.ground.cancel.child_token();
-        let mut turn = Turn::default();
+        let mut turn = Box::<Turn>::default();
         let mut used = 0;
         let answered = {
             let emitter = &self.emitter;
-            let provider = Arc::clone(&self.ground.provider);
-            let (turn, used, streaming) = (&mut turn, &mut used, cancel.clone());
+            // The request is the provider's from here on, and not kept by us as well.
+            let asked = self.ground.provider.stream(request, cancel.clone());
+            let (turn, used) = (&mut turn, &mut used);
             let answering = async move {
-                let mut events = provider.stream(request, streaming).await?;
+                let mut events = asked.await?;
                 while let Some(event) = events.try_next().await? {
                     match &event {
                         Event::Text(text) => emitter.emit(What::Text { text: text.clone() }),

@@ -34,6 +34,7 @@ use agents_task::{
     event::{Event, What},
     id::Taken,
     preflight, run,
+    runner::Alike,
     turns::{Around, tools_of},
 };
 use agents_testkit::scratch::Scratch;
@@ -172,6 +173,7 @@ impl World {
             sink: Arc::new(move |event: &Event| log.lock().unwrap().push(event.what.clone())),
             workplace: None,
             pocket: None,
+            alike: Alike::default(),
             recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
         };

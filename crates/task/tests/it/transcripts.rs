@@ -146,6 +146,50 @@ fn what_cannot_be_resumed_says_why() {
     assert!(ran.outcomes.unwrap_err().to_string().contains("Unknown agent \"worker\""));
 }
 
+#[test]
+fn whoever_comes_second_is_told_that_it_still_runs() {
+    let scratch = Scratch::new();
+    let store = Store::new(&scratch.path("tasks"));
+    let place = Place::new().agent("worker", &[], SAYS, |_| {});
+    let id = run(place, &one("worker"), kept(&store)).only().id;
+    let first = resume::prepare(&store, &id.to_string(), "go on").unwrap();
+    let second = resume::prepare(&store, &id.to_string(), "go on").unwrap_err();
+    assert!(matches!(second, ResumeError::StillRunning(it) if it == id), "{second:?}");
+    let place = Place::new().agent("worker", &[], SAYS, |_| {});
+    let ran = run(place, &first.request.into(), kept(&store));
+    assert_eq!(ran.only().ending, Ending::Completed);
+    assert!(resume::prepare(&store, &id.to_string(), "go on").is_ok(), "that one has ended");
+}
+
+#[test]
+fn nothing_begins_that_could_not_be_written_down() {
+    let scratch = Scratch::new();
+    scratch.write("tasks", "a file where the directory should be");
+    let store = Store::new(&scratch.path("tasks"));
+    let place = || Place::new().agent("worker", &[], SAYS, |_| {});
+    let ran = run(place(), &one("worker"), kept(&store));
+    assert_eq!(ran.only().ending, Ending::Completed, "it does not matter");
+    let ran = run(place(), &one("worker"), kept(&store.insisting()));
+    let refused = ran.outcomes.unwrap_err();
+    assert_eq!(refused.items[0].1.rule(), "transcript", "{refused}");
+    assert!(ran.events.is_empty(), "{:?}", ran.events);
+}
+
+#[test]
+fn what_a_task_was_told_is_known_before_its_turn() {
+    let scratch = Scratch::new();
+    let store = Store::new(&scratch.path("tasks"));
+    // Cancelled before it had its turn: nothing but its end is in the records.
+    let manner = kept(&store);
+    manner.cancel.cancel();
+    let place = Place::new().agent("worker", &[], SAYS, |_| {});
+    let id = run(place, &one("worker"), manner).only().id;
+    assert_eq!(store.load(id).unwrap().begin().unwrap().prompt, "do the work");
+    let resumption = resume::prepare(&store, &id.to_string(), "go on").unwrap();
+    let messages = &resumption.request.continues.as_ref().unwrap().messages;
+    assert_eq!(messages[0], Message::user("do the work"));
+}
+
 /// Waits until a program that was killed is gone. A program that it was just about to start has its lock for a moment longer.
 fn gone(store: &Store, id: TaskId) {
     let meta = store.meta(id).unwrap();

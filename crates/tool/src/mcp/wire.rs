@@ -105,14 +105,15 @@ impl Connection {
             ));
         };
         let mut parts: Vec<String> = result.content.into_iter().map(text).collect();
+        let structured = result.structured_content;
         if parts.is_empty() {
-            parts.extend(result.structured_content.map(|it| it.to_string()));
+            parts.extend(structured.as_ref().map(ToString::to_string));
         }
         let failed = result.is_error == Some(true);
         if parts.iter().all(String::is_empty) {
             return Ok(Output { failed, ..Output::said("it gave nothing back") });
         }
-        Ok(Output { failed, ..Output::data(parts.join("\n")) })
+        Ok(Output { structured, failed, ..Output::data(parts.join("\n")) })
     }
 }
 

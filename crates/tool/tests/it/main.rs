@@ -10,6 +10,7 @@ mod hooks;
 mod lsp;
 mod mcp;
 mod oracle;
+mod script;
 mod web;
 mod web_search;
 mod work;

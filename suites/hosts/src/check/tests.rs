@@ -88,11 +88,32 @@ fn the_model_makes_its_calls_in_their_order() {
     let calls = [("t".to_owned(), json!({"krate": "tiny-sql"})), ("sh".to_owned(), json!({}))];
     let mut first = request("", &["t"]);
     first.messages.clear();
-    assert_eq!(model(&first, &calls), Reply::call("t", json!({"krate": "tiny-sql"})));
-    assert_eq!(model(&request("", &["t", "sh"]), &calls), Reply::call("sh", json!({})));
+    assert_eq!(model(&first, &calls, |_| None), Reply::call("t", json!({"krate": "tiny-sql"})));
+    assert_eq!(model(&request("", &["t", "sh"]), &calls, |_| None), Reply::call("sh", json!({})));
     let thanks = Reply::text("").stop_reason();
-    assert!(model(&request("", &["t"]), &calls).stop_reason() == thanks);
-    assert!(model(&request("", &[]), &calls).stop_reason() == thanks);
+    assert!(model(&request("", &["t"]), &calls, |_| None).stop_reason() == thanks);
+    assert!(model(&request("", &[]), &calls, |_| None).stop_reason() == thanks);
+}
+
+#[test]
+fn what_an_agent_answers_is_asked_for_where_it_does_not_come_by_itself() {
+    let calls = [("spawn".to_owned(), json!({}))];
+    let hear: Hear = |said| Some(("wait", json!({ "for": said })));
+    assert_eq!(
+        model(&request("7", &["spawn", "wait"]), &calls, hear),
+        Reply::call("wait", json!({"for": "7"}))
+    );
+}
+
+#[test]
+fn an_agent_that_asks_or_answers_alone_has_not_run() {
+    let (asks, hears) = (request(AGENT_PROMPT, &[]), request(ANSWER, &[]));
+    assert!(good(&agent_ran(&[asks.clone(), hears.clone()])));
+    assert!(!good(&agent_ran(&[asks])));
+    assert!(!good(&agent_ran(&[hears])));
+    let offered = request(&format!("{AGENT}: {AGENT_DESCRIPTION}"), &[]);
+    assert!(good(&agent_arrived(&[offered])));
+    assert!(!good(&agent_arrived(&[request(AGENT, &[])])));
 }
 
 #[test]

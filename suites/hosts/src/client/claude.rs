@@ -2,6 +2,7 @@
 
 use agents_system::process::Call;
 use camino::Utf8PathBuf;
+use serde_json::{Value, json};
 
 use super::{Client, Place};
 use crate::install::Package;
@@ -49,6 +50,10 @@ impl Client for Claude {
 
     fn tool(&self, server: &str, tool: &str) -> String {
         format!("mcp__{server}__{tool}")
+    }
+
+    fn delegate(&self, agent: &str, prompt: &str) -> (&'static str, Value) {
+        ("Agent", json!({"description": "Reads queries", "prompt": prompt, "subagent_type": agent}))
     }
 
     fn calls_home(&self) -> &'static [&'static str] {

@@ -67,6 +67,17 @@ impl Client for Codex {
         format!("mcp__{server}__{tool}")
     }
 
+    fn delegate(&self, agent: &str, prompt: &str) -> (&'static str, Value) {
+        ("spawn_agent", json!({"agent_type": agent, "message": prompt}))
+    }
+
+    fn hear(&self) -> fn(&str) -> Option<(&'static str, Value)> {
+        |answered| {
+            let answered: Value = serde_json::from_str(answered).ok()?;
+            Some(("wait_agent", json!({"targets": [answered["agent_id"]], "timeout_ms": 60_000})))
+        }
+    }
+
     fn calls_home(&self) -> &'static [&'static str] {
         &["chatgpt.com", "api.openai.com", "ab.chatgpt.com", "github.com", "api.github.com"]
     }

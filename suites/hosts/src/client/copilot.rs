@@ -48,6 +48,13 @@ impl Client for Copilot {
         format!("{server}-{tool}")
     }
 
+    fn delegate(&self, agent: &str, prompt: &str) -> (&'static str, Value) {
+        (
+            "task",
+            json!({"agent_type": agent, "prompt": prompt, "description": "Reads queries", "name": "reader"}),
+        )
+    }
+
     fn calls_home(&self) -> &'static [&'static str] {
         &[
             "api.github.com",

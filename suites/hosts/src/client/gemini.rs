@@ -2,6 +2,7 @@
 
 use agents_system::process::Call;
 use camino::Utf8PathBuf;
+use serde_json::{Map, Value, json};
 
 use super::{Client, Place};
 use crate::install::Package;
@@ -42,6 +43,24 @@ impl Client for Gemini {
 
     fn tool(&self, server: &str, tool: &str) -> String {
         format!("mcp_{server}_{tool}")
+    }
+
+    fn delegate(&self, agent: &str, prompt: &str) -> (&'static str, Value) {
+        ("invoke_agent", json!({"agent_name": agent, "prompt": prompt}))
+    }
+
+    fn accepted(&self, place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
+        // It asks about every agent of a workspace before it uses it.
+        let dir = place.workspace.join(".gemini/agents");
+        let entries = dir.read_dir_utf8().into_iter().flatten().flatten();
+        let agents = entries.filter_map(|entry| {
+            let name = entry.path().file_stem()?.to_owned();
+            let summed = Call::new("sha256sum").arg(entry.path()).capture().ok()?;
+            Some((name, json!(summed.stdout_text().split(' ').next()?)))
+        });
+        let agents: Map<String, Value> = agents.collect();
+        let all = json!({ place.workspace.as_str(): agents });
+        vec![(".gemini/acknowledgments/agents.json".into(), all.to_string())]
     }
 
     fn calls_home(&self) -> &'static [&'static str] {

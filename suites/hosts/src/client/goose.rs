@@ -59,4 +59,8 @@ impl Client for Goose {
     fn tool(&self, server: &str, tool: &str) -> String {
         format!("{server}__{tool}")
     }
+
+    fn delegate(&self, agent: &str, prompt: &str) -> (&'static str, Value) {
+        ("delegate", json!({"source": agent, "instructions": prompt}))
+    }
 }

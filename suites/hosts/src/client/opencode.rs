@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use agents_system::process::Call;
 use camino::Utf8PathBuf;
+use serde_json::{Value, json};
 
 use super::{Client, Place, codex::Codex};
 use crate::install::Package;
@@ -54,6 +55,10 @@ impl Client for Opencode {
 
     fn tool(&self, server: &str, tool: &str) -> String {
         format!("{server}_{tool}")
+    }
+
+    fn delegate(&self, agent: &str, prompt: &str) -> (&'static str, Value) {
+        ("task", json!({"description": "Reads queries", "prompt": prompt, "subagent_type": agent}))
     }
 
     fn calls_home(&self) -> &'static [&'static str] {

@@ -51,6 +51,10 @@ impl Client for Qwen {
         format!("mcp__{server}__{tool}")
     }
 
+    fn delegate(&self, agent: &str, prompt: &str) -> (&'static str, Value) {
+        ("agent", json!({"description": "Reads queries", "prompt": prompt, "subagent_type": agent}))
+    }
+
     fn calls_home(&self) -> &'static [&'static str] {
         &["gb4w8c3ygj-default-sea.rum.aliyuncs.com", "registry.npmjs.org"]
     }

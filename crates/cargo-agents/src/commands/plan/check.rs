@@ -1,8 +1,11 @@
-//! `cargo agents plan check FILE`
+//! `cargo agents plan check FILE`, `cargo agents plan check-journal RUN`
 
 use std::process::ExitCode;
 
-use agents_plan::check::check;
+use agents_plan::{
+    check::check,
+    journal::{Checked, RunId},
+};
 use agents_system::{
     explain::ErrorKind,
     finding::{Finding, Severity},
@@ -30,6 +33,66 @@ pub(crate) struct PlanCheckDocument {
     /// Whether it can run
     valid: bool,
     findings: Vec<FindingView>,
+}
+
+/// `cargo agents plan check-journal --json`
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct PlanJournalDocument {
+    runs: Vec<JournalView>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct JournalView {
+    run: String,
+    /// How many events can be read
+    events: u64,
+    /// What is wrong; nothing if the run can be resumed, and every event of it be believed
+    problems: Vec<String>,
+}
+
+/// Every event in its place, and the state that they lead to.
+pub(super) fn journals(
+    settings: &Settings,
+    output: &Output,
+    run: Option<&str>,
+) -> Result<ExitCode, Failure> {
+    let journals = super::journals(settings);
+    let ids: Vec<RunId> = match run {
+        Some(run) => vec![super::meant(&journals, run)?],
+        None => {
+            let listed = journals.list()?;
+            listed.into_iter().map(|it| it.map_or_else(|(id, _)| id, |it| it.id)).collect()
+        }
+    };
+    let checked = ids.iter().map(|id| match journals.check(id) {
+        Ok(Checked { events, problems }) => JournalView { run: id.to_string(), events, problems },
+        Err(error) => {
+            let problems = vec![Failure::from(error).into_finding(id.as_str()).message];
+            JournalView { run: id.to_string(), events: 0, problems }
+        }
+    });
+    let runs: Vec<JournalView> = checked.collect();
+    let broken = runs.iter().filter(|it| !it.problems.is_empty()).count();
+    if output.is_json() {
+        output.document(&PlanJournalDocument { runs })?;
+        let code = if broken == 0 { 0 } else { ErrorKind::Failure.exit_code() };
+        return Ok(ExitCode::from(code));
+    }
+    for JournalView { run, events, problems } in &runs {
+        let told = if problems.is_empty() { "sound".to_owned() } else { problems.join("; ") };
+        output.line(format!("{run}  {events} events  {told}"))?;
+    }
+    output.flush()?;
+    match broken {
+        0 => Ok(ExitCode::SUCCESS),
+        broken => Err(Failure::new(
+            ErrorKind::Failure,
+            format!("{broken} of {} journals are damaged", runs.len()),
+        )
+        .hint("`cargo agents plan show RUN --at N` shows a run as it was before the damage")),
+    }
 }
 
 pub(super) fn run(

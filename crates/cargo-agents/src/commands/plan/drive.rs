@@ -12,7 +12,7 @@ use std::{
 
 use agents_agent::definition::PermissionMode;
 use agents_plan::{
-    engine::{DriveError, Driver, Handle, settings::RestateSettings, wall_clock},
+    engine::{DriveError, Driver, Handle, Recall, settings::RestateSettings, wall_clock},
     event::{Answer, Event, Index, PlanEnding, What},
     graph::Graph,
     journal::{Journal, Journals, Options, Origin, RunId},
@@ -24,8 +24,12 @@ use agents_system::{
     process,
 };
 use agents_task::{
-    Broker, Caller, Runner, TaskRequest, TaskSettings, broker::Asks, event::Event as TaskEvent,
-    isolate::Carry, workplace::Settle,
+    Broker, Caller, Runner, TaskRequest, TaskSettings,
+    broker::Asks,
+    event::Event as TaskEvent,
+    isolate::Carry,
+    telemetry::{self, Telemetry, TelemetrySettings},
+    workplace::Settle,
 };
 use camino::Utf8PathBuf;
 use tokio::sync::mpsc;
@@ -33,12 +37,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     super::task::{self, Place, asks},
+    board::Board,
     live::Live,
     orders::Orders,
     team::Team,
     told,
     view::{self, EventView, PlanLine, PlanRunDocument, Stand},
-    work::{self, Crew, Floor, Leave},
+    work::{self, Crew, Floor, Leave, Performer},
 };
 use crate::{
     args::{Engine, PlanManner},
@@ -90,11 +95,11 @@ impl Studio {
     ) -> Result<Self, Failure> {
         let said = TaskSettings::load(&settings.dirs)?;
         let carry = if manner.dirty { Carry::Everything } else { Carry::Committed };
-        let settle = if manner.on_branch { Settle::Branch } else { Settle::Apply };
+        let isolated = (carry, manner.settle());
         let place = match engine {
-            Engine::Local => Place::here(settings, named, (carry, settle))?,
+            Engine::Local => Place::here(settings, named, isolated)?,
             // Those that run tasks there have models of their own.
-            Engine::Restate => Place::even_without_models(settings, named, (carry, settle))?.0,
+            Engine::Restate => Place::even_without_models(settings, named, isolated)?.0,
         };
         let place = Arc::new(place);
         output.findings(said.findings.iter().chain(place.findings()));
@@ -105,6 +110,9 @@ impl Studio {
             }
             None => (Broker::unattended(), None),
         };
+        let spans = TelemetrySettings::load(&settings.dirs)?;
+        output.findings(&spans.findings);
+        let spans = Telemetry::start(&spans);
         let (floor, cancel) = (Floor::default(), CancellationToken::new());
         let (send, tasks) = mpsc::unbounded_channel();
         let (note, notes) = mpsc::unbounded_channel();
@@ -121,7 +129,11 @@ impl Studio {
                 drop(send.send((node.to_string(), Box::new(event.clone()))));
             }
         });
+        let sink = telemetry::besides(spans.as_ref(), sink);
         let runner = work::runner(settings, &said, &place, broker, sink, cancel.clone());
+        if let Some(spans) = &spans {
+            spans.hide(&runner.around().mask);
+        }
         let leave = Leave {
             mode: manner.mode.map(PermissionMode::from),
             grants: task::grants(&manner.allow),
@@ -141,7 +153,7 @@ impl Studio {
             concurrency,
             engine,
             far,
-            isolated: (carry, settle),
+            isolated,
             allow: manner.allow.clone(),
         })
     }
@@ -149,10 +161,14 @@ impl Studio {
     /// Those that run tasks here.
     pub(super) fn crew(&self) -> Crew {
         Crew {
-            runner: self.runner.clone(),
-            caller: self.caller.clone(),
-            leave: self.leave.clone(),
+            team: Performer {
+                runner: self.runner.clone(),
+                caller: self.caller.clone(),
+                leave: self.leave.clone(),
+            },
             floor: self.floor.clone(),
+            root: self.place.root().to_owned(),
+            settle: self.isolated.1,
         }
     }
 
@@ -182,6 +198,7 @@ pub(super) struct Run<'a> {
     pub(super) journals: &'a Journals,
     pub(super) manner: &'a PlanManner,
     pub(super) origin: Origin,
+    pub(super) recall: Recall,
 }
 
 /// A run that is open.
@@ -254,7 +271,7 @@ pub(super) fn drive(
     process::listen_for_interrupts();
     let graph = opened.1.graph();
     let tasks = agents_of(graph).count();
-    let mut live = Live::new(output, tasks);
+    let mut live = Live::new(output, graph.name());
     live.json(&PlanLine::Begin { run: id.to_string(), plan: graph.name().to_owned(), tasks })?;
     live.line(&format!("{id}   {tasks} tasks"));
     let driven = runtime.block_on(driven(run, &mut studio, opened, &orders, &mut live));
@@ -295,8 +312,17 @@ async fn driven(
     for told in asking(&opened.1) {
         drop(send.send(told));
     }
-    let watcher = watcher(send);
-    let driver = Driver::new(opened, Arc::clone(&team)).watched(watcher);
+    let board = live.board();
+    if let Some(board) = &board {
+        board.look(&opened.1);
+    }
+    let watcher = watcher(send, board);
+    let mut driver = Driver::new(opened, Arc::clone(&team)).watched(watcher);
+    match run.journals.memo() {
+        Ok(memo) => driver = driver.recalling(memo, run.recall),
+        // It costs money, and nothing else.
+        Err(error) => run.output.findings([&Failure::from(error).into_finding("earlier results")]),
+    }
     let handle = driver.handle();
     let mut driving = tokio::spawn(driver.run());
     let mut left = None;
@@ -404,9 +430,15 @@ async fn next(asks: &mut Option<Asks>) -> Option<agents_task::broker::Ask> {
     }
 }
 
-fn watcher(send: mpsc::UnboundedSender<Told>) -> agents_plan::engine::Watcher {
+fn watcher(
+    send: mpsc::UnboundedSender<Told>,
+    board: Option<Board>,
+) -> agents_plan::engine::Watcher {
     let asks = AtomicBool::new(true);
     Arc::new(move |event: &Event, scheduler: &Scheduler| {
+        if let Some(board) = &board {
+            board.look(scheduler);
+        }
         drop(send.send(Told::Event(Box::new(EventView::new(event, scheduler.graph())))));
         let failed = match &event.what {
             What::Ended { outcome, .. } => outcome.ending != agents_plan::event::Ending::Completed,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agents_plan::{
     check::{AgentFacts, Facts, MemberFacts},
     expand::expand,
-    file::{Bundle, Disk, ParamType, load},
+    file::{Bundle, Disk, ParamType, Sources, load},
     graph::Graph,
 };
 use agents_plugin::probes::Acquire;
@@ -42,7 +42,17 @@ pub(super) fn found(
     file: &Utf8Path,
     named: &[Utf8PathBuf],
 ) -> Result<Found, Failure> {
-    let (bundle, findings) = load(&settings.cwd.join(file), &Disk);
+    found_in(settings, file, named, &Disk)
+}
+
+/// The same for one whose text is not on the disk.
+pub(super) fn found_in(
+    settings: &Settings,
+    file: &Utf8Path,
+    named: &[Utf8PathBuf],
+    sources: &dyn Sources,
+) -> Result<Found, Failure> {
+    let (bundle, findings) = load(&settings.cwd.join(file), sources);
     let (agents, workspace) =
         visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, error| {
             Ok((agent::look(here, error, named)?, here.workspace.clone()))
@@ -60,6 +70,25 @@ pub(super) fn found(
         None => Vec::new(),
     };
     Ok(Found { bundle, facts: Facts { agents, members }, findings, surroundings })
+}
+
+/// Who and what there is, for whoever works out a plan.
+pub(super) struct Known {
+    /// Names and descriptions.
+    pub(super) agents: Vec<(String, String)>,
+    pub(super) members: Vec<String>,
+}
+
+pub(super) fn known(settings: &Settings, named: &[Utf8PathBuf]) -> Result<Known, Failure> {
+    visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, error| {
+        let agents = agent::look(here, error, named)?.agents;
+        let told = agents.iter().map(|it| (it.name.to_string(), it.description.clone()));
+        let members = here.workspace.iter().flat_map(|it| &it.members);
+        Ok(Known {
+            agents: told.collect(),
+            members: members.map(|it| it.name.to_string()).collect(),
+        })
+    })
 }
 
 impl Found {

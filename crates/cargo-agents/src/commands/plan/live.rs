@@ -1,40 +1,41 @@
-//! What happens in a run, while it happens: lines for people on a terminal, lines of JSON for programs, nothing in a pipe.
+//! What happens in a run, while it happens: a board on a terminal with lines above it, plain lines in a pipe, lines of JSON for programs.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{collections::HashMap, time::Instant};
 
+use agents_model::cost::MicroDollars;
 use agents_system::span;
 use agents_task::event::{Event, What};
 
-use super::view::{EventView, PlanLine};
+use super::{
+    super::task::live::called,
+    board::{Attempt, Board},
+    view::{EventView, PlanLine},
+};
 use crate::{
     failure::Failure,
     output::Output,
     reader::{Reader, StatusLine},
 };
 
-/// How many of the tasks that run the status line names.
-const NAMED: usize = 3;
-
 /// Shows what happens.
 pub(super) struct Live<'a> {
     output: &'a Output,
     reader: Reader,
-    /// What runs, since when, and what it does.
-    running: BTreeMap<String, (Instant, String)>,
-    ended: usize,
-    tasks: usize,
+    plan: String,
+    /// What runs.
+    running: HashMap<String, Attempt>,
+    board: Board,
     status: StatusLine,
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn new(output: &'a Output, tasks: usize) -> Self {
-        let reader = Reader::of(output);
+    pub(super) fn new(output: &'a Output, plan: &str) -> Self {
         Self {
             output,
-            reader,
-            running: BTreeMap::new(),
-            ended: 0,
-            tasks,
+            reader: Reader::of_long_work(output),
+            plan: plan.to_owned(),
+            running: HashMap::new(),
+            board: Board::default(),
             status: StatusLine::default(),
         }
     }
@@ -43,66 +44,62 @@ impl<'a> Live<'a> {
         self.reader.reads_lines()
     }
 
+    /// What whoever watches the run keeps up to date; `None` if nobody looks at it.
+    pub(super) fn board(&self) -> Option<Board> {
+        (self.reader == Reader::Person).then(|| self.board.clone())
+    }
+
     /// A line of JSON, if somebody reads them.
     pub(super) fn json(&self, line: &PlanLine) -> Result<(), Failure> {
         if self.reader == Reader::Program { self.output.json_line(line) } else { Ok(()) }
     }
 
     pub(super) fn event(&mut self, event: EventView) -> Result<(), Failure> {
+        let mut took = None;
         if let Some(task) = &event.task {
             match event.event {
                 "started" => {
-                    let now = (Instant::now(), "starting".to_owned());
-                    self.running.insert(task.clone(), now);
+                    let doing = "starting".to_owned();
+                    let attempt = Attempt { began: Instant::now(), doing, cost: MicroDollars(0) };
+                    self.running.insert(task.clone(), attempt);
                 }
                 "ended" | "abandoned" | "interrupted" => {
-                    let took = self.running.remove(task);
-                    self.ended += usize::from(event.event == "ended");
-                    if self.is_read() {
-                        let took =
-                            took.map(|(began, _)| format!("  {}", span::told(began.elapsed())));
-                        self.line(&format!("  {}{}", event.told(), took.unwrap_or_default()));
-                    }
-                    return self.json(&PlanLine::Event(event));
+                    took = self.running.remove(task).map(|it| it.began.elapsed());
                 }
                 _ => {}
             }
         }
-        if self.is_read() {
-            self.line(&format!("  {}", event.told()));
+        // What runs is on the board.
+        if self.is_read() && !(self.reader == Reader::Person && event.event == "started") {
+            let took = took.map(|it| format!("  {}", span::told(it))).unwrap_or_default();
+            self.line(&format!("  {}  {}{took}", event.mark(), event.told()));
         }
         self.json(&PlanLine::Event(event))
     }
 
     /// What an agent does.
     pub(super) fn task(&mut self, task: String, told: Box<Event>) -> Result<(), Failure> {
-        if let Some((_, doing)) = self.running.get_mut(&task) {
+        if let Some(attempt) = self.running.get_mut(&task) {
             match &told.what {
-                What::ToolStarted { tool, .. } => doing.clone_from(tool),
-                What::Turn { number } => *doing = format!("turn {number}"),
+                What::ToolStarted { tool, input, .. } => attempt.doing = called(tool, input),
+                What::ToolEnded { .. } | What::Turn { .. } => {
+                    "thinking".clone_into(&mut attempt.doing);
+                }
+                What::Spent { cost: Some(cost), .. } => attempt.cost = *cost,
                 _ => {}
             }
         }
         self.json(&PlanLine::Task { task, told })
     }
 
-    /// Draws the status line: what runs, for how long, and how much is done.
+    /// Draws the board: how much is done, what it has cost, and what is being done.
     pub(super) fn tick(&mut self) {
-        if self.reader != Reader::Person || self.running.is_empty() {
-            return;
+        if self.reader == Reader::Person {
+            self.status.draw_all(&self.board.lines(&self.plan, &self.running));
         }
-        let told = |(task, (began, doing)): (&String, &(Instant, String))| {
-            format!("{task} ({doing}, {})", span::told(began.elapsed()))
-        };
-        let mut names: Vec<String> = self.running.iter().take(NAMED).map(told).collect();
-        if self.running.len() > NAMED {
-            names.push(format!("{} more", self.running.len() - NAMED));
-        }
-        let text = format!("  {}/{}  {}", self.ended.min(self.tasks), self.tasks, names.join(", "));
-        self.status.draw(&text);
     }
 
-    /// Takes the status line away: somebody else wants to write.
+    /// Takes the board away: somebody else wants to write.
     pub(super) fn pause(&mut self) {
         self.status.clear();
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use agents_plan::{
     engine::Handle,
     event::Index,
+    graph::Injection,
     journal::{Journals, RunId},
 };
 use agents_system::{atomic, explain::ErrorKind};
@@ -23,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// What is said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "order")]
 pub(super) enum Order {
     /// Nothing more starts.
@@ -34,6 +35,11 @@ pub(super) enum Order {
     Cancel {
         /// Which.
         node: Option<Index>,
+    },
+    /// Tasks are added, all or none.
+    Add {
+        /// Which.
+        injection: Injection,
     },
 }
 
@@ -56,7 +62,7 @@ fn dir(journals: &Journals, run: &RunId) -> Utf8PathBuf {
 }
 
 /// Says something to whoever drives a run, and waits until it is done.
-pub(super) fn send(journals: &Journals, run: &RunId, order: Order) -> Result<Sent, Failure> {
+pub(super) fn send(journals: &Journals, run: &RunId, order: &Order) -> Result<Sent, Failure> {
     let failed = |error: std::io::Error| {
         Failure::new(ErrorKind::Failure, format!("cannot say it to the run: {error}"))
     };
@@ -65,7 +71,7 @@ pub(super) fn send(journals: &Journals, run: &RunId, order: Order) -> Result<Sen
     let name = TaskId::new();
     let (order_file, answer_file) =
         (dir.join(format!("{name}.order")), dir.join(format!("{name}.answer")));
-    let text = serde_json::to_vec(&order).map_err(|error| failed(error.into()))?;
+    let text = serde_json::to_vec(order).map_err(|error| failed(error.into()))?;
     atomic::write(&order_file, &text).map_err(failed)?;
     let began = Instant::now();
     loop {
@@ -117,6 +123,7 @@ impl Orders {
                 Some(Order::Pause) => handle.pause().await,
                 Some(Order::Resume) => handle.resume().await,
                 Some(Order::Cancel { node }) => handle.cancel(node).await,
+                Some(Order::Add { injection }) => handle.inject(injection).await,
                 None => Ok(()),
             };
             let refused = done.err().map(|it| it.to_string());

@@ -5,10 +5,10 @@ use std::{process::ExitCode, time::Duration};
 use agents_plan::{
     engine::wall_clock,
     event::What,
-    journal::{Journals, Retention, RunId},
+    journal::{Journals, Retention, RunId, View},
     schedule::Scheduler,
 };
-use agents_system::{explain::ErrorKind, span};
+use agents_system::{explain::ErrorKind, process, span};
 use serde::Serialize;
 
 use super::{
@@ -25,6 +25,9 @@ use crate::{
     output::Output,
     settings::Settings,
 };
+
+/// How often it is looked whether there is more.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// `cargo agents plan list --json`
 #[derive(Debug, Serialize)]
@@ -66,6 +69,8 @@ pub(crate) struct PlanLogsDocument {
 pub(crate) struct PlanGcDocument {
     /// The runs that are gone
     removed: Vec<String>,
+    /// How many results cannot be recalled any more
+    forgotten: usize,
 }
 
 /// Where a run stands.
@@ -126,30 +131,68 @@ pub(super) fn list(settings: &Settings, output: &Output, most: usize) -> Result<
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn logs(settings: &Settings, output: &Output, run: &str) -> Result<ExitCode, Failure> {
+/// Whether to wait for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Follow {
+    Until,
+    No,
+}
+
+/// Prints what happened; with [`Follow::Until`] until the run has ended, nobody drives it, or Ctrl-C.
+pub(super) fn logs(
+    settings: &Settings,
+    output: &Output,
+    run: &str,
+    follow: Follow,
+) -> Result<ExitCode, Failure> {
     let journals = journals(settings);
     let id = meant(&journals, run)?;
     let seen = journals.view(&id)?;
-    // Nodes that were added later have names, too.
-    let scheduler = seen.now()?;
-    let events = seen.events()?.into_iter().map(|(number, event)| EventView {
-        number: Some(number),
-        ..EventView::new(&event, scheduler.graph())
-    });
-    if output.is_json() {
-        output.document(&PlanLogsDocument { run: id.to_string(), events: events.collect() })?;
+    if follow == Follow::No && output.is_json() {
+        let events = views(&seen, 0)?;
+        output.document(&PlanLogsDocument { run: id.to_string(), events })?;
         return Ok(ExitCode::SUCCESS);
     }
-    for event in events {
-        output.line(event.logged())?;
+    process::listen_for_interrupts();
+    let mut last = 0;
+    loop {
+        // Asked before reading, so that nothing which is written in between is missed.
+        let lives = journals.is_driven(&id);
+        for event in views(&seen, last)? {
+            last = event.number.unwrap_or(last);
+            if output.is_json() {
+                output.json_line(&event)?;
+            } else {
+                output.line(event.logged())?;
+            }
+        }
+        output.flush()?;
+        if follow == Follow::No || !lives || process::interrupted() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        std::thread::sleep(PAUSE);
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+/// The events after one of them.
+fn views(seen: &View, after: u64) -> Result<Vec<EventView>, Failure> {
+    let events = seen.events_after(after)?;
+    if events.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Nodes that were added later have names, too.
+    let scheduler = seen.now()?;
+    let view = |(number, event)| EventView {
+        number: Some(number),
+        ..EventView::new(&event, scheduler.graph())
+    };
+    Ok(events.into_iter().map(view).collect())
 }
 
 pub(super) fn pause(settings: &Settings, output: &Output, run: &str) -> Result<ExitCode, Failure> {
     let journals = journals(settings);
     let id = meant(&journals, run)?;
-    if !journals.is_driven(&id) || orders::send(&journals, &id, Order::Pause)? == Sent::Nobody {
+    if !journals.is_driven(&id) || orders::send(&journals, &id, &Order::Pause)? == Sent::Nobody {
         let scheduler = journals.view(&id)?.now()?;
         let stand = stand(&journals, &id, &scheduler);
         let message = format!("nobody runs `{id}` now: it is {}", stand.word());
@@ -171,27 +214,38 @@ pub(super) fn cancel(
     let graph = journals.view(&id)?.now()?.graph().clone();
     let index = task.map(|task| node(&graph, task)).transpose()?;
     let order = Order::Cancel { node: index };
-    if !journals.is_driven(&id) || orders::send(&journals, &id, order)? == Sent::Nobody {
-        let mut opened = open(&journals, &id)?;
-        if team::engine_of(&journals, &id) == Engine::Restate {
-            if let Some(task) = task {
-                let message =
-                    format!("nobody drives `{id}`, so `{task}` alone cannot be cancelled");
-                return Err(Failure::new(ErrorKind::Usage, message).hint(format!(
-                    "`cargo agents plan resume {id}` drives it; without `--task` all of it is cancelled"
-                )));
-            }
-            team::clear(settings, &id)?;
+    if team::engine_of(&journals, &id) == Engine::Restate && !journals.is_driven(&id) {
+        if let Some(task) = task {
+            let message = format!("nobody drives `{id}`, so `{task}` alone cannot be cancelled");
+            return Err(Failure::new(ErrorKind::Usage, message).hint(format!(
+                "`cargo agents plan resume {id}` drives it; without `--task` all of it is cancelled"
+            )));
         }
-        // Whoever ran these is gone.
-        let gone = opened.1.busy().map(|attempt| What::Interrupted { attempt });
-        let mut said: Vec<What> = gone.collect();
-        said.push(What::Cancelled { node: index });
-        tell_all((&mut opened.0, &mut opened.1), said)?;
+        team::clear(settings, &id)?;
     }
+    say(&journals, &id, &order, What::Cancelled { node: index })?;
     let what = task.map_or_else(|| id.to_string(), |task| format!("`{task}` of {id}"));
     output.line(format!("{what} is cancelled"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says something to whoever drives a run, or writes it down if nobody does.
+pub(super) fn say(
+    journals: &Journals,
+    id: &RunId,
+    order: &Order,
+    what: What,
+) -> Result<(), Failure> {
+    if journals.is_driven(id) && orders::send(journals, id, order)? == Sent::Done {
+        return Ok(());
+    }
+    let mut opened = open(journals, id)?;
+    // Whoever ran these is gone, unless they are on a cluster: then the next driver finds them.
+    let is_here = team::engine_of(journals, id) == Engine::Local;
+    let is_over = is_here || matches!(what, What::Cancelled { .. });
+    let gone = opened.1.busy().filter(|_| is_over).map(|attempt| What::Interrupted { attempt });
+    let said: Vec<What> = gone.chain([what]).collect();
+    tell_all((&mut opened.0, &mut opened.1), said)
 }
 
 pub(super) fn gc(
@@ -201,16 +255,21 @@ pub(super) fn gc(
     keep: usize,
 ) -> Result<ExitCode, Failure> {
     let retention = Retention { newest: keep, young: older_than };
-    let removed = journals(settings).gc(&retention, wall_clock())?;
+    let (journals, now) = (journals(settings), wall_clock());
+    let removed = journals.gc(&retention, now)?;
+    // What can be recalled is as old as the run that paid for it.
+    let forgotten = journals.memo()?.forget_before(now.before(older_than))?;
     let removed: Vec<String> = removed.iter().map(ToString::to_string).collect();
     if output.is_json() {
-        output.document(&PlanGcDocument { removed })?;
+        output.document(&PlanGcDocument { removed, forgotten })?;
         return Ok(ExitCode::SUCCESS);
     }
     for run in &removed {
         output.line(format!("{run}  removed"))?;
     }
-    if removed.is_empty() {
+    if forgotten > 0 {
+        output.line(format!("{forgotten} results of earlier runs forgotten"))?;
+    } else if removed.is_empty() {
         output.line("nothing to remove")?;
     }
     Ok(ExitCode::SUCCESS)

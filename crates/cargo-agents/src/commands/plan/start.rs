@@ -1,9 +1,9 @@
 //! `cargo agents plan run|resume|retry|fork`
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
 use agents_plan::{
-    engine::wall_clock,
+    engine::{Recall, wall_clock},
     event::{Index, What},
     graph::{Graph, NodeId},
     journal::{Journals, Options, Origin, RunId},
@@ -17,12 +17,16 @@ use camino::Utf8PathBuf;
 
 use super::{
     drive::{Opened, Run, Studio, drive, open, tell, tell_all},
-    facts, journals, meant,
+    facts::{self, Found},
+    journals, meant,
     orders::{self, Order, Sent},
-    team,
+    runs, team,
 };
 use crate::{
-    args::{Engine, PlanAgainArgs, PlanForkArgs, PlanManner, PlanResumeArgs, PlanRunArgs},
+    args::{
+        Engine, PlanAddArgs, PlanAgainArgs, PlanForkArgs, PlanManner, PlanParams, PlanResumeArgs,
+        PlanRunArgs,
+    },
     failure::Failure,
     output::Output,
     settings::Settings,
@@ -33,36 +37,59 @@ pub(super) fn run(
     output: &Output,
     args: &PlanRunArgs,
 ) -> Result<ExitCode, Failure> {
-    let mut found = facts::found(settings, &args.file, &args.named.agents)?;
-    let mut graph = found.graph(&args.params)?;
-    let engine = args.manner.engine.unwrap_or_default();
-    if engine == Engine::Restate {
-        team::available()?;
-    }
+    let engine = team::available(args.manner.engine.unwrap_or_default())?;
     let studio = Studio::new(settings, output, &args.manner, &args.named.agents, engine)?;
+    let found = facts::found(settings, &args.file, &args.named.agents)?;
+    let graph = planned(&studio, found, &args.params)?;
+    let (mut concurrency, budget) = (graph.concurrency().clone(), *graph.budget());
+    concurrency.total = args.concurrency.map_or(concurrency.total, Into::into);
+    let graph = graph.within(concurrency, budget);
+    let origin = Origin {
+        file: Some(settings.cwd.join(&args.file)),
+        dir: Some(settings.cwd.clone()),
+        params: args.params.params.iter().cloned().collect(),
+        fork_of: None,
+    };
+    begin(settings, output, studio, &graph, origin, &args.manner)
+}
+
+/// Begins a run, and drives it.
+pub(super) fn begin(
+    settings: &Settings,
+    output: &Output,
+    studio: Studio,
+    graph: &Graph,
+    origin: Origin,
+    manner: &PlanManner,
+) -> Result<ExitCode, Failure> {
+    let journals = journals(settings);
+    let opened = journals.create(graph, wall_clock(), &origin, Options::default())?;
+    team::settle_on(settings, &journals, opened.0.id(), Some(studio.engine()))?;
+    let run = Run { output, journals: &journals, manner, origin, recall: manner.recall() };
+    drive(&run, studio, opened)
+}
+
+/// A plan as it can run here.
+pub(super) fn planned(
+    studio: &Studio,
+    mut found: Found,
+    params: &PlanParams,
+) -> Result<Graph, Failure> {
+    let mut graph = found.graph(params)?;
     if !graph.concurrency().providers.is_empty() {
         for (agent, facts) in &mut found.facts.agents {
             facts.provider = studio.provider(agent);
         }
-        graph = found.graph(&args.params)?;
+        graph = found.graph(params)?;
     }
     let (mut concurrency, budget) = (graph.concurrency().clone(), *graph.budget());
     // A plan is not a reason to do more at once than the user's configuration allows; the user is.
     let most = u32::try_from(studio.concurrency).unwrap_or(u32::MAX);
     // How much a cluster does at once is for its workers to say.
-    let most = if engine == Engine::Restate { u32::MAX } else { most };
-    concurrency.total = args.concurrency.map_or(concurrency.total.min(most), Into::into);
-    let graph = graph.within(concurrency, budget);
-    let journals = journals(settings);
-    let origin = Origin {
-        file: Some(settings.cwd.join(&args.file)),
-        dir: Some(settings.cwd.clone()),
-        fork_of: None,
-    };
-    let opened = journals.create(&graph, wall_clock(), &origin, Options::default())?;
-    team::settle_on(settings, &journals, opened.0.id(), Some(engine))?;
-    let run = Run { output, journals: &journals, manner: &args.manner, origin };
-    drive(&run, studio, opened)
+    if studio.engine() == Engine::Local {
+        concurrency.total = concurrency.total.min(most);
+    }
+    Ok(graph.within(concurrency, budget))
 }
 
 pub(super) fn resume(
@@ -74,7 +101,7 @@ pub(super) fn resume(
     let id = meant(&journals, &args.run)?;
     if args.answers.is_empty()
         && journals.is_driven(&id)
-        && orders::send(&journals, &id, Order::Resume)? == Sent::Done
+        && orders::send(&journals, &id, &Order::Resume)? == Sent::Done
     {
         output.line(format!("{id} goes on in the process that runs it"))?;
         return Ok(ExitCode::SUCCESS);
@@ -94,7 +121,8 @@ pub(super) fn resume(
         said.push(What::Answered { node: node(opened.1.graph(), task)?, answer: *answer });
     }
     tell_all((&mut opened.0, &mut opened.1), said)?;
-    go_on(settings, output, (&journals, &id), opened, &args.manner, &args.named.agents)
+    let taken = Taken { id: &id, opened, recall: args.manner.recall() };
+    go_on(settings, output, &journals, taken, &args.manner, &args.named.agents)
 }
 
 pub(super) fn retry(
@@ -111,7 +139,8 @@ pub(super) fn retry(
             .hint(format!("`cargo agents plan resume {id}` goes on with it")));
     }
     tell(&mut opened, What::Reopened)?;
-    go_on(settings, output, (&journals, &id), opened, &args.manner, &args.named.agents)
+    let taken = Taken { id: &id, opened, recall: args.manner.recall() };
+    go_on(settings, output, &journals, taken, &args.manner, &args.named.agents)
 }
 
 pub(super) fn fork(
@@ -121,38 +150,108 @@ pub(super) fn fork(
 ) -> Result<ExitCode, Failure> {
     let journals = journals(settings);
     let of = meant(&journals, &args.run)?;
-    let old = journals.view(&of)?.now()?;
-    let graph = old.graph().clone();
+    let engine = args.manner.engine.unwrap_or_else(|| team::engine_of(&journals, &of));
+    team::available(engine)?;
+    let mut origin = journals.summary(&of)?.map(|it| it.origin).unwrap_or_default();
+    let graph = match &args.file {
+        Some(file) => {
+            origin.file = Some(settings.cwd.join(file));
+            origin.params.extend(args.params.params.iter().cloned());
+            let params = PlanParams { params: origin.params.clone().into_iter().collect() };
+            let there = place_of(settings, &origin, &of)?;
+            let named = absolute(settings, &args.named.agents);
+            let studio = Studio::new(&there, output, &args.manner, &named, engine)?;
+            let found = facts::found(&there, &settings.cwd.join(file), &named)?;
+            planned(&studio, found, &params)?
+        }
+        None if args.params.params.is_empty() => journals.view(&of)?.now()?.graph().clone(),
+        None => {
+            return Err(Failure::new(ErrorKind::Usage, "`--param` needs the plan that it is for")
+                .hint("name it with `--file`"));
+        }
+    };
     let again: Result<Vec<NodeId>, Failure> = args
         .from
         .iter()
         .map(|task| node(&graph, task).map(|_| NodeId::new(task.as_str())))
         .collect();
-    let opened = journals.fork(&of, &graph, &again?, wall_clock(), Options::default())?;
+    let opened = journals.fork(&of, &graph, &again?, wall_clock(), origin, Options::default())?;
     let id = opened.0.id().clone();
-    go_on(settings, output, (&journals, &id), opened, &args.manner, &args.named.agents)
+    team::settle_on(settings, &journals, &id, Some(engine))?;
+    // What is to be done again is not to be recalled instead.
+    let recall = if args.from.is_empty() { args.manner.recall() } else { Recall::Nothing };
+    let taken = Taken { id: &id, opened, recall };
+    go_on(settings, output, &journals, taken, &args.manner, &args.named.agents)
+}
+
+/// Takes in the tasks that the plan has now, and had not when the run began.
+pub(super) fn add(
+    settings: &Settings,
+    output: &Output,
+    args: &PlanAddArgs,
+) -> Result<ExitCode, Failure> {
+    let journals = journals(settings);
+    let id = meant(&journals, &args.run)?;
+    let origin = journals.summary(&id)?.map(|it| it.origin).unwrap_or_default();
+    let params = PlanParams { params: origin.params.clone().into_iter().collect() };
+    let there = place_of(settings, &origin, &id)?;
+    let named = absolute(settings, &args.named.agents);
+    let graph = facts::found(&there, &settings.cwd.join(&args.file), &named)?.graph(&params)?;
+    let old = journals.view(&id)?.now()?;
+    let injection = old.graph().growth(&graph).map_err(|error| {
+        Failure::new(ErrorKind::Usage, error.to_string()).hint(format!(
+            "`cargo agents plan fork {id} --file {}` begins a new run with the results that still hold",
+            args.file
+        ))
+    })?;
+    let names: Vec<String> = injection.nodes.iter().map(|it| it.id.to_string()).collect();
+    if names.is_empty() {
+        let message = format!("`{}` has no task that `{id}` has not", args.file);
+        return Err(Failure::new(ErrorKind::Usage, message));
+    }
+    let order = Order::Add { injection: injection.clone() };
+    runs::say(&journals, &id, &order, What::Injected { injection: Arc::new(injection) })?;
+    output.line(format!("{id}: added {}", quoted_list(&names, "and")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A run that was taken up.
+struct Taken<'a> {
+    id: &'a RunId,
+    opened: Opened,
+    recall: Recall,
+}
+
+/// Where the tasks of a run work, with the settings that hold there.
+fn place_of(settings: &Settings, origin: &Origin, id: &RunId) -> Result<Settings, Failure> {
+    let dir = origin.dir.clone().unwrap_or_else(|| settings.cwd.clone());
+    if !dir.is_dir() {
+        let message = format!("`{dir}`, where the tasks of `{id}` work, is gone");
+        return Err(Failure::new(ErrorKind::Usage, message));
+    }
+    Ok(Settings::with_dirs(&settings.flags, settings.dirs.clone(), dir))
+}
+
+/// Paths that were typed where the user stands.
+fn absolute(settings: &Settings, paths: &[Utf8PathBuf]) -> Vec<Utf8PathBuf> {
+    paths.iter().map(|it| settings.cwd.join(it)).collect()
 }
 
 /// Drives a run where it was begun, wherever the user stands now.
 fn go_on(
     settings: &Settings,
     output: &Output,
-    (journals, id): (&Journals, &RunId),
-    opened: Opened,
+    journals: &Journals,
+    taken: Taken<'_>,
     manner: &PlanManner,
     named: &[Utf8PathBuf],
 ) -> Result<ExitCode, Failure> {
+    let Taken { id, opened, recall } = taken;
     let origin = journals.summary(id)?.map(|it| it.origin).unwrap_or_default();
-    let dir = origin.dir.clone().unwrap_or_else(|| settings.cwd.clone());
-    if !dir.is_dir() {
-        let message = format!("`{dir}`, where the tasks of `{id}` work, is gone");
-        return Err(Failure::new(ErrorKind::Usage, message));
-    }
+    let there = place_of(settings, &origin, id)?;
     let engine = team::settle_on(settings, journals, id, manner.engine)?;
-    let named: Vec<Utf8PathBuf> = named.iter().map(|it| settings.cwd.join(it)).collect();
-    let settings = Settings::with_dirs(&settings.flags, settings.dirs.clone(), dir);
-    let studio = Studio::new(&settings, output, manner, &named, engine)?;
-    let run = Run { output, journals, manner, origin };
+    let studio = Studio::new(&there, output, manner, &absolute(settings, named), engine)?;
+    let run = Run { output, journals, manner, origin, recall };
     drive(&run, studio, opened)
 }
 

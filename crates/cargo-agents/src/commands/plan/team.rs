@@ -110,7 +110,7 @@ pub(super) fn settle_on(
     let wanted = wanted.unwrap_or(was);
     match (was, wanted) {
         (Engine::Local, Engine::Restate) => {
-            available()?;
+            available(wanted)?;
             atomic::write(&mark, RESTATE).map_err(|error| {
                 Failure::new(ErrorKind::Failure, format!("cannot write `{mark}`: {error}"))
             })?;
@@ -126,15 +126,13 @@ pub(super) fn settle_on(
     Ok(wanted)
 }
 
-#[cfg(feature = "restate")]
-#[expect(clippy::unnecessary_wraps, reason = "without the feature it is not")]
-pub(super) fn available() -> Result<(), Failure> {
-    Ok(())
-}
-
-#[cfg(not(feature = "restate"))]
-pub(super) fn available() -> Result<(), Failure> {
-    Err(absent())
+/// The engine, if this program has it.
+pub(super) fn available(engine: Engine) -> Result<Engine, Failure> {
+    #[cfg(not(feature = "restate"))]
+    if engine == Engine::Restate {
+        return Err(absent());
+    }
+    Ok(engine)
 }
 
 #[cfg(feature = "restate")]

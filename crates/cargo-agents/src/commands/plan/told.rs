@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use agents_plan::{
-    event::{Index, PlanEnding},
+    event::{Index, PlanEnding, Source},
     journal::RunId,
     schedule::{Scheduler, State},
 };
@@ -49,7 +49,15 @@ pub(super) fn summary(
         let turns =
             if spent.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", spent.turns) };
         let cost = if spent.cost.0 == 0 { String::new() } else { format!(", {}", spent.cost) };
-        let counted = view::counted(scheduler);
+        let known = agents_of(scheduler.graph())
+            .filter_map(|it| scheduler.outcome(it))
+            .filter(|it| it.source == Source::Memory)
+            .count();
+        let known = match known {
+            0 => String::new(),
+            known => format!(" ({known} known from earlier runs)"),
+        };
+        let counted = view::counted(scheduler) + &known;
         output.talk(&format!("{id}: {counted}; {turns}, {} tokens{cost}", spent.tokens));
     }
     match failure {
@@ -142,7 +150,12 @@ fn next(word: &str, id: &RunId, more: &str, manner: &PlanManner) -> String {
     for tool in &manner.allow {
         line.push_str(&format!(" --allow \"{tool}\""));
     }
-    for (flag, is_said) in [(" --dirty", manner.dirty), (" --on-branch", manner.on_branch)] {
+    let flags = [
+        (" --dirty", manner.dirty),
+        (" --on-branch", manner.on_branch),
+        (" --fresh", manner.fresh),
+    ];
+    for (flag, is_said) in flags {
         if is_said {
             line.push_str(flag);
         }

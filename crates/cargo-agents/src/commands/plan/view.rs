@@ -1,7 +1,7 @@
 //! Runs and what happens in them, as documents.
 
 use agents_plan::{
-    event::{Event, Index, Millis, Outcome, PlanEnding, Spent, What},
+    event::{Event, Index, Millis, Outcome, PlanEnding, Source, Spent, What},
     graph::{Graph, Work},
     journal::{Origin, RunId},
     schedule::{Scheduler, State},
@@ -74,6 +74,9 @@ pub(crate) struct OutcomeView {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) text: String,
     pub(super) spent: SpentView,
+    /// Whether it is known from an earlier run, so that nobody worked for it this time
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) recalled: bool,
 }
 
 /// What was used.
@@ -151,6 +154,7 @@ impl From<&Outcome> for OutcomeView {
             output: Value::clone(&outcome.output),
             text: outcome.text.clone(),
             spent: outcome.spent.into(),
+            recalled: outcome.source == Source::Memory,
         }
     }
 }
@@ -185,19 +189,30 @@ impl EventView {
         }
     }
 
+    /// How it went, at a glance.
+    pub(super) fn mark(&self) -> &'static str {
+        match (self.event, &self.outcome) {
+            ("ended" | "recalled", Some(outcome)) if outcome.ending == "completed" => "ok",
+            ("ended", _) | ("timed-out" | "abandoned" | "ran-out", _) => "!!",
+            _ => "  ",
+        }
+    }
+
     /// In a line for people.
     pub(super) fn told(&self) -> String {
         let task = self.task.as_deref().unwrap_or("the run");
         let again = self.attempt.filter(|it| *it > 1).map(|it| format!(" (attempt {it})"));
         let again = again.unwrap_or_default();
         match (self.event, &self.outcome) {
+            ("ended" | "recalled", Some(outcome)) if outcome.recalled => {
+                format!("{task}: known from an earlier run")
+            }
             ("ended", Some(outcome)) if outcome.message.is_empty() => {
                 format!("{task}: {}{again}", outcome.ending)
             }
             ("ended", Some(outcome)) => {
                 format!("{task}: {}{again}: {}", outcome.ending, outcome.message)
             }
-            ("recalled", _) => format!("{task}: known from an earlier run"),
             ("rested", _) => format!("{task}: is tried again"),
             ("ran-out", _) => "the budget is used up".to_owned(),
             (word, _) => format!("{task}: {word}{again}"),

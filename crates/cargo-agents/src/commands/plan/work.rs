@@ -5,21 +5,29 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use agents_agent::definition::PermissionMode;
+use agents_agent::definition::{Isolation, PermissionMode};
 use agents_plan::{
     engine::{Executor, Life, Start},
     event::{Ending, Outcome},
     graph::NodeId,
+    ground::{Ground, tree},
 };
-use agents_system::{explain::Explain as _, process};
+use agents_system::{
+    cache::{Digest, digest},
+    explain::Explain as _,
+    process::{self, Call},
+};
 use agents_task::{
     Batch, Broker, Caller, Patience, Runner, Surroundings, TaskId, TaskRequest, TaskSettings,
+    effective::EffectiveAgent,
     event::{Event, Sink, What},
     id::MAX_NAME,
     request::DispatchSource,
     runner::{Common, Running},
+    workplace::Settle,
 };
 use agents_tool::{Grant, artifacts::ArtifactDir};
+use camino::{Utf8Path, Utf8PathBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::super::task::{self, Place};
@@ -27,7 +35,7 @@ use crate::settings::Settings;
 
 /// The tasks that run now.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Floor(Arc<Mutex<HashMap<TaskId, Worker>>>);
+pub(super) struct Floor(Arc<Mutex<HashMap<TaskId, Worker>>>);
 
 #[derive(Debug, Clone)]
 struct Worker {
@@ -65,11 +73,20 @@ impl Floor {
 }
 
 /// Runs tasks for a plan.
-pub(crate) struct Crew {
+pub(super) struct Crew {
+    pub(super) team: Performer,
+    pub(super) floor: Floor,
+    /// Where the paths of the plan begin.
+    pub(super) root: Utf8PathBuf,
+    pub(super) settle: Settle,
+}
+
+/// Whoever does what a task says, here or at a worker.
+#[derive(Clone)]
+pub(crate) struct Performer {
     pub(crate) runner: Runner,
     pub(crate) caller: Caller,
     pub(crate) leave: Leave,
-    pub(crate) floor: Floor,
 }
 
 /// What the user lets all tasks do.
@@ -92,17 +109,22 @@ impl Leave {
     }
 }
 
-impl Crew {
+impl Performer {
+    /// What a task is asked to do, as the runner wants it.
+    fn batch(&self, mut request: TaskRequest) -> Batch {
+        request.mode = self.leave.mode;
+        request.grants.clone_from(&self.leave.grants);
+        Batch::from(request)
+    }
+
     /// Runs a task to its end, or until it is to stop. Whoever is told that it runs may be told its name.
     pub(crate) async fn perform(
         &self,
-        mut request: TaskRequest,
+        request: TaskRequest,
         stopped: impl Future<Output = ()>,
         entered: impl FnOnce(&Running),
     ) -> Result<agents_task::Outcome, Outcome> {
-        request.mode = self.leave.mode;
-        request.grants.clone_from(&self.leave.grants);
-        let started = self.runner.start(&Batch::from(request), &self.caller);
+        let started = self.runner.start(&self.batch(request), &self.caller);
         let started = started.map_err(|refused| {
             let hint = refused.hint().map(|it| format!(" ({it})")).unwrap_or_default();
             Outcome::ended(Ending::Refused, format!("{refused}{hint}"))
@@ -135,7 +157,7 @@ impl Executor for Crew {
             let name = running.path.clone();
             self.floor.enter(running.id, Worker { node, name, life: life.clone() });
         };
-        let outcome = match self.perform(request, life.stopped(), entered).await {
+        let outcome = match self.team.perform(request, life.stopped(), entered).await {
             Ok(outcome) => Outcome::from(&outcome),
             Err(refused) => return refused,
         };
@@ -146,6 +168,54 @@ impl Executor for Crew {
         }
         outcome
     }
+
+    async fn ground(&self, start: &Start) -> Option<Ground> {
+        let mut request = start.request.clone();
+        request.name = Some(short(start.node.as_str()));
+        let Performer { runner, caller, .. } = &self.team;
+        let agents = runner.check(&self.team.batch(request), caller).ok()?;
+        let agent = agents.into_iter().next()?;
+        let worktree = agent.isolation == Isolation::Worktree;
+        // What is only on a branch is not where whoever recalls the result would look for it.
+        if worktree && self.settle == Settle::Branch {
+            return None;
+        }
+        let (root, files) = (self.root.clone(), start.files.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            // Those who work in a worktree of their own begin with what is committed.
+            let begins = if worktree { committed(&root)? } else { String::new() };
+            Some(Ground {
+                definition: definition(&agent, &begins),
+                tree: tree(&root, &files).ok()?,
+            })
+        });
+        read.await.ok()?
+    }
+}
+
+/// Who works, and how: everything that was put together for the task, besides what it is told to do and where it stands.
+fn definition(agent: &EffectiveAgent, begins: &str) -> Digest {
+    let said = format!(
+        "{}\n{begins}\n{}\n{:?}\n{:?}\n{:?} {:?}\n{:?}\n{:?} {:?}\n{}",
+        env!("CARGO_PKG_VERSION"),
+        agent.name,
+        agent.model.model,
+        agent.model.effort.map(|(effort, _)| effort),
+        agent.standing.rights,
+        agent.standing.mode,
+        agent.spawns,
+        agent.planning,
+        agent.schema.as_ref().map(|(schema, _)| schema.json()),
+        agent.system,
+    );
+    digest(said.as_bytes())
+}
+
+/// The files of the last commit, by git's own name for them.
+fn committed(root: &Utf8Path) -> Option<String> {
+    let asked = Call::new("git").args(["rev-parse", "--verify", "HEAD^{tree}"]).cwd(root);
+    let told = asked.capture().ok().filter(|it| it.status.success())?;
+    Some(told.stdout_text().trim().to_owned())
 }
 
 /// What runs tasks at a place, for a plan.

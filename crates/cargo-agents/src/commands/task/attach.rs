@@ -23,7 +23,7 @@ use super::{
     transcripts, wait,
     work::runtime,
 };
-use crate::{failure::Failure, output::Output, settings::Settings};
+use crate::{failure::Failure, output::Output, reader::Reader, settings::Settings};
 
 /// How somebody stopped watching.
 enum Left {
@@ -82,7 +82,7 @@ impl Watcher<'_> {
             }
             Err(failure) => return Err(failure),
         };
-        let mut live = Live::new(self.output);
+        let mut live = Live::new(self.output, Reader::of(self.output));
         let mut says = listen(line);
         self.show(&mut live, first)?;
         let mut leaves = false;

@@ -6,7 +6,7 @@ use agents_model::cost::MicroDollars;
 use agents_system::span;
 use agents_task::{
     EffectiveAgent, Limits, Outcome, TaskId,
-    event::{Event, ToolState, What},
+    event::{Awaited, Event, ToolState, What},
 };
 use serde_json::Value;
 
@@ -45,10 +45,14 @@ struct Shown {
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn new(output: &'a Output) -> Self {
-        let reader = Reader::of(output);
+    pub(super) fn new(output: &'a Output, reader: Reader) -> Self {
         let tasks = HashMap::new();
         Self { output, reader, tasks, status: StatusLine::default(), several: false }
+    }
+
+    /// Whether a program reads all of it.
+    pub(super) fn is_for_a_program(&self) -> bool {
+        self.reader == Reader::Program
     }
 
     pub(super) fn shows_lines(&self) -> bool {
@@ -85,6 +89,11 @@ impl<'a> Live<'a> {
                 line = Some("starts".to_owned());
             }
             What::Started { .. } => {}
+            What::Waiting { what: Awaited::BuildSlot, of } => {
+                shown.doing = "waiting for a build slot".to_owned();
+                let taken = if *of == 1 { "the only one is" } else { "all of them are" };
+                line = Some(format!("     waits for a build slot: {taken} taken"));
+            }
             What::Turn { number } => {
                 shown.turn = *number;
                 shown.doing = "thinking".to_owned();
@@ -92,7 +101,7 @@ impl<'a> Live<'a> {
             What::Text { text } => shown.aside("says", text),
             What::Thinking { text } => shown.aside("thinks", text),
             What::ToolStarted { call, tool, input } => {
-                let preview = format!("{tool} {}", preview(input));
+                let preview = called(tool, input);
                 shown.doing.clone_from(&preview);
                 shown.calls.insert(call.clone(), (Instant::now(), preview));
                 line = shown.take_aside();
@@ -233,6 +242,11 @@ fn limits(limits: &Limits) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+/// A call of a tool, in a few words.
+pub(crate) fn called(tool: &str, input: &Value) -> String {
+    format!("{tool} {}", preview(input))
 }
 
 /// What a tool is given, in a few words: the first thing in it that says something.

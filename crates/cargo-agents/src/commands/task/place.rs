@@ -104,6 +104,11 @@ impl Place {
         &self.findings
     }
 
+    /// The workspace, or whatever it is that they work on.
+    pub(crate) fn root(&self) -> &Utf8Path {
+        &self.root
+    }
+
     /// What agents are equipped with.
     pub(crate) fn hands(&self) -> &Hands {
         &self.hands

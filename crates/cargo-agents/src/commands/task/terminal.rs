@@ -18,7 +18,7 @@ use super::{
     place::Place,
     work::{Front, Wish},
 };
-use crate::{failure::Failure, output::Output};
+use crate::{failure::Failure, output::Output, reader::Reader};
 
 /// How often the status line is drawn anew, and Ctrl-C looked for.
 pub(super) const TICK: Duration = Duration::from_millis(100);
@@ -32,7 +32,17 @@ pub(super) struct Terminal<'a> {
 
 impl<'a> Terminal<'a> {
     pub(super) fn new(output: &'a Output) -> Self {
-        Self { output, live: Live::new(output), asker: output.asker() }
+        Self::told(output, Reader::of(output))
+    }
+
+    /// For a command that says itself what came of it: people see what happens meanwhile, programs do not.
+    pub(super) fn meanwhile(output: &'a Output) -> Self {
+        let reader = Reader::of(output);
+        Self::told(output, if reader == Reader::Program { Reader::Nobody } else { reader })
+    }
+
+    fn told(output: &'a Output, reader: Reader) -> Self {
+        Self { output, live: Live::new(output, reader), asker: output.asker() }
     }
 }
 
@@ -60,7 +70,7 @@ impl Front for Terminal<'_> {
     }
 
     fn refused(&mut self, refusal: Refused) -> Result<Vec<Outcome>, Failure> {
-        if !self.output.is_json() {
+        if !self.live.is_for_a_program() {
             return Err(refusal.into());
         }
         let rule = refusal.items.first().map_or("", |(_, it)| it.rule()).to_owned();

@@ -11,6 +11,7 @@ use agents_task::{
     event::Event,
     isolate::Carry,
     runner::Common,
+    telemetry::{self, Telemetry, TelemetrySettings},
     workplace::Settle,
 };
 use agents_tool::{Grant, artifacts::ArtifactDir};
@@ -95,6 +96,8 @@ pub(super) fn run_all(
     front: &mut dyn Front,
 ) -> Result<Vec<Outcome>, Failure> {
     let said = TaskSettings::load(&settings.dirs)?;
+    let transcripts = transcripts(settings);
+    transcripts.ready()?;
     let place = Arc::new(Place::here(settings, &job.named, (job.carry, job.settle))?);
     front.findings(&job.findings);
     front.findings(&said.findings);
@@ -105,28 +108,37 @@ pub(super) fn run_all(
     } else {
         (Broker::unattended(), None)
     };
+    let spans = TelemetrySettings::load(&settings.dirs)?;
+    front.findings(&spans.findings);
+    let spans = Telemetry::start(&spans);
     let (send, mut events) = mpsc::unbounded_channel::<Event>();
     let cancel = CancellationToken::new();
     let interrupt = cancel.clone();
     let common = Common {
         settings: said.for_preflight(place.preferences()),
         broker,
-        sink: Arc::new(move |event: &Event| {
-            // A program that ended because of Ctrl-C is not a reason to ask the model again.
-            if process::interrupted() {
-                interrupt.cancel();
-            }
-            // Whoever shows events may be gone; the tasks go on.
-            drop(send.send(event.clone()));
-        }),
+        sink: telemetry::besides(
+            spans.as_ref(),
+            Arc::new(move |event: &Event| {
+                // A program that ended because of Ctrl-C is not a reason to ask the model again.
+                if process::interrupted() {
+                    interrupt.cancel();
+                }
+                // Whoever shows events may be gone; the tasks go on.
+                drop(send.send(event.clone()));
+            }),
+        ),
         artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
-        transcripts: Some(transcripts(settings)),
+        transcripts: Some(transcripts),
         secrets: None,
         patience: Patience::default(),
         concurrency: job.concurrency.unwrap_or(said.concurrency),
         cancel: cancel.clone(),
     };
     let runner = Runner::new(Arc::clone(&place) as Arc<dyn agents_task::Surroundings>, common);
+    if let Some(spans) = &spans {
+        spans.hide(&runner.around().mask);
+    }
     let mut user = runner.user(job.modes.0, job.modes.1);
     job.allowed.into_iter().for_each(|grant| user.standing.grants.add(grant));
     let runtime = runtime()?;
@@ -172,6 +184,9 @@ pub(super) fn run_all(
     });
     // A tool that does not end is not waited for.
     runtime.shutdown_timeout(Duration::from_millis(200));
+    if let Some(lost) = spans.and_then(|it| it.finish(telemetry::PATIENCE)) {
+        front.findings(&[Finding::warning(lost)]);
+    }
     outcomes
 }
 

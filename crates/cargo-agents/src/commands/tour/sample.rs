@@ -27,6 +27,8 @@ const FILES: &[(&str, &str)] = sample! {
     "home/guide-script.toml" => "guide-script.toml",
     "orders/api/Cargo.toml" => "orders/api/Cargo.toml.sample",
     "orders/store/Cargo.toml" => "orders/store/Cargo.toml.sample",
+    "orders/upgrade.toml" => "../../../examples/plans/upgrade.toml",
+    "crates/tinysql-0.4/Cargo.toml" => "crates/tinysql-0.4/Cargo.toml.sample",
     "crates/tinysql/Cargo.toml" => "crates/tinysql/Cargo.toml.sample",
     "registry/tinysql-tools/SYMPOSIUM.toml" => "registry/tinysql-tools/SYMPOSIUM.toml",
     "registry/tinysql-tools/keep-tables.sh" => "registry/tinysql-tools/keep-tables.sh",
@@ -38,8 +40,12 @@ const FILES: &[(&str, &str)] = sample! {
 };
 
 /// Libraries with nothing in them.
-const EMPTY: &[&str] =
-    &["orders/api/src/lib.rs", "orders/store/src/lib.rs", "crates/tinysql/src/lib.rs"];
+const EMPTY: &[&str] = &[
+    "orders/api/src/lib.rs",
+    "orders/store/src/lib.rs",
+    "crates/tinysql/src/lib.rs",
+    "crates/tinysql-0.4/src/lib.rs",
+];
 
 /// The home of the tour knows one registry and two hosts, and keeps to the workspace.
 const CONFIG: &str = r#"hosts = ["claude", "codex"]

@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::super::{
-    plan::work::{self, Crew, Floor, Leave},
+    plan::work::{self, Leave, Performer},
     task::{self, Place},
 };
 use crate::{args::Flags, failure::Failure, settings::Settings};
@@ -103,10 +103,10 @@ impl Bench for Tasks {
             grants: task::grants(&asked.allow),
         };
         let caller = leave.caller(&runner, self.ceiling);
-        let crew = Crew { runner, caller, leave, floor: Floor::default() };
+        let performer = Performer { runner, caller, leave };
         let mut request = asked.request();
         request.isolation = Some(Isolation::Worktree);
-        let performing = crew.perform(request, job.token().cancelled(), |_| {});
+        let performing = performer.perform(request, job.token().cancelled(), |_| {});
         let telling = async {
             while let Some(event) = events.recv().await {
                 job.tell(event);

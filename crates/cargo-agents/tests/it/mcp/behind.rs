@@ -63,6 +63,13 @@ async fn commands_for_agents_are_listed_and_run() {
     let error =
         client.fails("commands", json!({"run": "plugin__helper__count", "args": ["fail"]})).await;
     assert!(error.contains("1 arguments"), "{error}");
+    // It is a tool of its own, too.
+    let tool = client.tools.iter().find(|it| it.name == "plugin__helper__count").unwrap();
+    let description = tool.description.as_deref();
+    assert_eq!(description, Some("Count arguments (a command of the plugin `helper`)"));
+    let said = client.call("plugin__helper__count", json!({"args": ["a", "b", "c"]})).await;
+    assert!(said.content[0].as_text().unwrap().text.contains("3 arguments"), "{said:?}");
+    client.fails("plugin__helper__count", json!({"arguments": 3})).await;
     let error = client.fails("commands", json!({"run": "greet"})).await;
     assert!(
         error.contains("there is no command `greet`") && error.contains("`plugin__helper__count`"),
@@ -131,4 +138,52 @@ async fn servers_end_with_the_client() {
     }
     assert_eq!(client.leave().await, Some(0));
     assert!(!is_running("sleep\x0047.2164\0"), "a process was left behind");
+}
+
+#[tokio::test]
+async fn a_script_makes_many_calls_and_only_its_result_comes_back() {
+    let stage = stage();
+    let client = Client::start(&stage, &[], Manner::Plain).await;
+    client.ok("execute", json!({"script": "return 1"})).await;
+    assert_eq!(starts(&stage), 0);
+    let script = "const all = await Promise.all([1, 2, 3].map((it) => tools.notes.find({ words: [String(it)] })));
+        return { calls: all.length, same: new Set(all).size, first: all[0] }";
+    let said = client.ok("execute", json!({ "script": script })).await;
+    let output = said["output"].as_str().unwrap();
+    assert!(
+        output.contains("\"calls\": 3") && output.contains("\"first\": \"two notes\""),
+        "{output}"
+    );
+    assert_eq!(starts(&stage), 1);
+    for (script, part) in [
+        (
+            "await tools.notes.nothing()",
+            "the server `notes` has no tool `nothing`; there are `find`",
+        ),
+        ("await tools.broken.x()", "the MCP server `broken`"),
+        ("await tools.notes.die()", "the MCP server `notes` ended during the call; it said: bye"),
+        ("await fetch('https://example.org')", "fetch is not defined"),
+    ] {
+        let error = client.fails("execute", json!({ "script": script })).await;
+        assert!(error.contains("the script failed: ") && error.contains(part), "{error}");
+    }
+    let error = client.fails("execute", json!({"script": "while (true);", "timeout": 1})).await;
+    assert!(error.contains("it took more than 1 s"), "{error}");
+    // A server that died is there again.
+    let script = "return await tools.notes.find({ words: [] })";
+    let said = client.ok("execute", json!({ "script": script })).await;
+    assert!(said["output"].as_str().unwrap().contains("two notes"), "{said}");
+    assert_eq!(client.leave().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_hundred_calls_at_once_go_to_one_server() {
+    let stage = stage();
+    let client = Client::start(&stage, &[], Manner::Plain).await;
+    let find = || json!({"server": "notes", "tool": "find", "arguments": {"words": ["x"]}});
+    let calls = (0..100).map(|_| client.ok("call_tool", find()));
+    for said in futures_util::future::join_all(calls).await {
+        assert!(said["output"].as_str().unwrap().contains("two notes"), "{said}");
+    }
+    assert_eq!(starts(&stage), 1);
 }

@@ -32,6 +32,8 @@ pub(super) enum Manner {
     Asks(&'static str),
     /// It speaks the newest revision, which has no handshake.
     Newest,
+    /// The same, and it asks for results of tasks later.
+    Later,
 }
 
 #[derive(Clone)]
@@ -45,6 +47,7 @@ impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let capabilities = match self.manner {
             Manner::Asks(_) => ClientCapabilities::builder().enable_elicitation().build(),
+            Manner::Later => ClientCapabilities::builder().enable_tasks().build(),
             _ => ClientCapabilities::default(),
         };
         ClientConfig::new(capabilities, Implementation::new("test", "1"))
@@ -110,7 +113,7 @@ impl Client {
         let streams = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
         let handler = Handler { manner, progress: Arc::default(), asked: Arc::default() };
         let lifecycle = match manner {
-            Manner::Newest => ClientLifecycleMode::Discover {
+            Manner::Newest | Manner::Later => ClientLifecycleMode::Discover {
                 preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             },
             _ => ClientLifecycleMode::Initialize,

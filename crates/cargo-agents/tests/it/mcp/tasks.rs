@@ -1,5 +1,6 @@
 //! Tasks through the door.
 
+use rmcp::model::{CallToolResponse, CancelTaskParams, GetTaskParams, UpdateTaskParams};
 use serde_json::json;
 
 use super::client::{Client, Manner, program, until};
@@ -240,4 +241,58 @@ async fn two_clients_and_a_hundred_calls_at_once() {
         let said = client.ok("task_status", json!({})).await;
         assert_eq!(said["tasks"].as_array().unwrap().len(), 50);
     }
+}
+
+/// A client with the tasks extension gets its results later, and is asked through them.
+#[tokio::test]
+async fn results_are_asked_for_later_where_the_client_can() {
+    for (word, is_made) in [("once", true), ("no", false)] {
+        let stage = Stage::new(ASKS);
+        let client = Client::start(&stage, &[], Manner::Later).await;
+        let tasks = json!({"tasks": [{"agent": "helper", "prompt": "x"}]});
+        let id = later(&client, tasks).await;
+        let asked = polled(&client, &id, "input_required").await;
+        let (key, request) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
+        let question = request["params"]["message"].as_str().unwrap();
+        assert!(question.starts_with("helper: ") && question.contains("touch made"), "{asked}");
+        let answer = json!({"action": "accept", "content": {"answer": word}});
+        let answers = [(key.clone(), answer)].into_iter().collect();
+        client.peer().update_task(UpdateTaskParams::new(id.clone(), answers)).await.unwrap();
+        let done = polled(&client, &id, "completed").await;
+        let task = &done["result"]["structuredContent"]["tasks"][0];
+        assert_eq!(task["state"], "completed", "{done}");
+        assert_eq!(stage.world.sample.root().join("made").exists(), is_made, "{done}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_asked_for_later_can_be_cancelled() {
+    let stage = Stage::new(&sleeps("47.2178"));
+    let client = Client::start(&stage, &["--allow", "bash"], Manner::Later).await;
+    let id = later(&client, json!({"tasks": [{"agent": "helper", "prompt": "x"}]})).await;
+    until(|| stage.world.sample.root().join("started").exists()).await;
+    client.peer().cancel_task(CancelTaskParams::new(id.clone())).await.unwrap();
+    polled(&client, &id, "cancelled").await;
+    assert!(!is_running("sleep 47.2178"));
+    assert!(client.peer().get_task(GetTaskParams::new("no-such-task")).await.is_err());
+}
+
+async fn later(client: &Client, tasks: serde_json::Value) -> String {
+    let response = client.peer().call_tool_once(Client::request("task", tasks)).await.unwrap();
+    let CallToolResponse::Task(created) = response else { panic!("{response:?}") };
+    created.task.task_id
+}
+
+/// How the task of the protocol is, once it is so.
+async fn polled(client: &Client, id: &str, status: &str) -> serde_json::Value {
+    for _ in 0..6000 {
+        let got = client.peer().get_task(GetTaskParams::new(id)).await.unwrap();
+        let got = serde_json::to_value(got).unwrap();
+        if got["status"] == status {
+            return got;
+        }
+        assert!(["working", "input_required"].iter().any(|it| got["status"] == *it), "{got}");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("it never was `{status}`")
 }

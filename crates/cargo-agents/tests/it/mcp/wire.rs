@@ -70,7 +70,7 @@ async fn lines_that_are_no_messages_do_not_end_it() {
     }
     raw.write.write_all(b"\xff\xfe\x00\n").await.unwrap();
     let said = raw.ask(2, "tools/list", json!({})).await;
-    assert_eq!(said["result"]["tools"].as_array().unwrap().len(), 10);
+    assert_eq!(said["result"]["tools"].as_array().unwrap().len(), 11);
     let said = raw.ask(3, "no/such/method", json!({})).await;
     assert_eq!(said["error"]["code"], -32601, "{said}");
     let said = raw.ask(4, "tools/call", json!({"name": "no-such-tool"})).await;

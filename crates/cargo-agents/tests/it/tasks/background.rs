@@ -21,18 +21,18 @@ use super::{LOOKS, Stage, is_running};
 use crate::world::Run;
 
 /// A stage whose supervisor goes with it.
-struct Scene(Stage);
+pub(super) struct Scene(pub(super) Stage);
 
 impl Scene {
-    fn new(script: &str) -> Self {
+    pub(super) fn new(script: &str) -> Self {
         Self(Stage::new(script))
     }
 
-    fn run(&self, args: &[&str]) -> Run {
+    pub(super) fn run(&self, args: &[&str]) -> Run {
         Run::from(self.command(args).output().unwrap())
     }
 
-    fn command(&self, args: &[&str]) -> std::process::Command {
+    pub(super) fn command(&self, args: &[&str]) -> std::process::Command {
         let mut command = self.0.command(args);
         // Should a test fail, nothing stays for long.
         command.env("CARGO_AGENTS_SUPERVISOR_IDLE", "5");
@@ -40,7 +40,7 @@ impl Scene {
     }
 
     /// Starts something in the background: its id.
-    fn start(&self, args: &[&str]) -> String {
+    pub(super) fn start(&self, args: &[&str]) -> String {
         let mut all = args.to_vec();
         all.push("--background");
         let run = self.run(&all);
@@ -48,14 +48,14 @@ impl Scene {
         run.stdout.trim_end().to_owned()
     }
 
-    fn json(&self, args: &[&str]) -> Value {
+    pub(super) fn json(&self, args: &[&str]) -> Value {
         let mut all = args.to_vec();
         all.push("--json");
         let run = self.run(&all);
         serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"))
     }
 
-    fn supervisor(&self) -> Option<i32> {
+    pub(super) fn supervisor(&self) -> Option<i32> {
         let process = &self.json(&["supervisor"])["process"];
         process.as_i64().map(|it| i32::try_from(it).unwrap())
     }
@@ -66,7 +66,7 @@ impl Scene {
         workers.map(|it| i32::try_from(it.as_i64().unwrap()).unwrap()).collect()
     }
 
-    fn until(&self, name: &str) {
+    pub(super) fn until(&self, name: &str) {
         until(|| self.0.world.sample.root().join(name).exists());
     }
 
@@ -91,7 +91,7 @@ impl Drop for Scene {
     }
 }
 
-fn until(mut holds: impl FnMut() -> bool) {
+pub(super) fn until(mut holds: impl FnMut() -> bool) {
     for _ in 0..1500 {
         if holds() {
             return;
@@ -101,7 +101,7 @@ fn until(mut holds: impl FnMut() -> bool) {
     panic!("it never came to be");
 }
 
-fn sleeps(mark: &str) -> String {
+pub(super) fn sleeps(mark: &str) -> String {
     format!(
         "[[replies]]\nwhen = {{ text = \"first\" }}\ntext = \"On it.\"\ncalls = [{{ name = \"bash\", input = {{ command = \"touch started; sleep {mark}\" }} }}]\n[[replies]]\nwhen = {{ text = \"second\" }}\ntext = \"Then without it.\"\n"
     )

@@ -1,11 +1,13 @@
 //! Tasks in worktrees of their own.
 
 use std::{
+    io::{BufRead as _, BufReader},
     process::{Command, Stdio},
     time::Duration,
 };
 
 use agents_testkit::scratch;
+use serde_json::json;
 
 use super::Stage;
 
@@ -55,6 +57,47 @@ fn what_was_done_comes_back_when_the_task_has_completed() {
     assert_eq!(stage.git(&["status", "--porcelain"]), "?? mine.txt\n?? new.txt\n");
     assert!(stage.branches().is_empty());
     assert!(stage.git(&["worktree", "list"]).lines().count() == 1);
+}
+
+/// Takes all build slots, until what this gives is dropped.
+fn taken(builds: &camino::Utf8Path) -> Vec<std::fs::File> {
+    let slot = |number: usize| {
+        let file = std::fs::File::create(builds.join(format!("slot-{number}.lock"))).unwrap();
+        file.lock().unwrap();
+        file
+    };
+    (1..=256).map(slot).collect()
+}
+
+#[test]
+fn whoever_waits_for_a_build_slot_says_so() {
+    let stage = Stage::new(WRITES).committed();
+    let builds = stage.world.home().join("cache/builds");
+    std::fs::create_dir_all(&builds).unwrap();
+    let slots = taken(&builds);
+    let args = ["run", "helper", "x", "--isolated", "--mode", "accept-edits", "--json"];
+    let mut command = stage.command(&args);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(&line.unwrap()).unwrap());
+    assert_eq!(lines.next().unwrap()["event"], "started");
+    let waiting = lines.next().unwrap();
+    assert_eq!((&waiting["event"], &waiting["what"]), (&json!("waiting"), &json!("build-slot")));
+    drop(slots);
+    let rest: Vec<serde_json::Value> = lines.collect();
+    assert_eq!(rest.iter().filter(|it| it["event"] == "waiting").count(), 0, "it is said once");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{rest:?}");
+    // People read it, too.
+    let _slots = taken(&builds);
+    let args = ["run", "helper", "x", "--isolated", "--max-time", "1s", "-v"];
+    let mut command = stage.command(&args);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let told = lines.take_while(|it| !it.contains("waits for a build slot"));
+    assert!(told.count() < 20);
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn consent() -> Vec<Choice> {
     vec![Choice::new("yes").key('y'), Choice::new("always").key('w'), Choice::new("no").key('n')]
 }
 
-const USUAL: Size = Size { columns: 80, rows: 24 };
+const USUAL: Size = Size::USUAL;
 
 /// What the keys lead to, the last of which must end the question.
 fn press(menu: &mut Menu<'_>, keys: &[Key]) -> Step {

@@ -137,6 +137,30 @@ fn panic_against_cancel() {
     });
 }
 
+/// What unwinding does, while one cancels it and another one shuts everything down.
+#[test]
+fn panic_against_cancel_against_shutdown() {
+    many_orders(|| {
+        let slots = Slots::new(1);
+        let mut run = Run::new(&slots);
+        let guard = run.guard.take().unwrap();
+        let (cell, token) = (Arc::clone(&run.cell), Arc::clone(&run.token));
+        let breaks = thread::spawn(move || {
+            cell.works(1);
+            if token.load(Ordering::SeqCst) {
+                return guard.settle(SubAgentState::Canceled, SubAgentState::Canceled);
+            }
+            drop(guard);
+        });
+        let threads = [breaks, thread::spawn(run.canceller()), thread::spawn(run.canceller())];
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        run.check();
+        assert!(run.cell.state() != SubAgentState::Completed);
+    });
+}
+
 #[test]
 fn never_more_run_than_may_and_every_place_comes_back() {
     many_orders(|| {
@@ -158,12 +182,7 @@ fn never_more_run_than_may_and_every_place_comes_back() {
                 })
             })
             .collect();
-        let started = threads
-            .into_iter()
-            .filter(|_| true)
-            .map(|it| it.join().unwrap())
-            .filter(|it| *it)
-            .count();
+        let started = threads.into_iter().map(|it| it.join().unwrap()).filter(|it| *it).count();
         assert!((1..=2).contains(&started));
         assert_eq!(slots.active(), 0);
         assert!(slots.take().is_ok());

@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use agents_agent::AgentName;
+use agents_agent::{
+    AgentName,
+    commands::{self, Command, Commands},
+};
 use agents_plugin::skills::{Skill, SkillTree, TreeKind};
-use agents_serve::offer::{FoundCrate, LoadedSkill, Offer, ServerTools, SkillCard};
+use agents_serve::offer::{FoundCrate, LoadedSkill, Offer, ServerTools, SkillCard, TypedCommand};
 use agents_system::dirs::Dirs;
 use agents_task::{Surroundings, runner::Unavailable};
 use agents_tool::Tool;
@@ -20,7 +23,7 @@ use futures_util::future::BoxFuture;
 
 use crate::{
     args::{Flags, WantedCrate},
-    commands::{crate_info, task::place::Place, wanted},
+    commands::{crate_info, door::unavailable, task::place::Place, wanted},
     failure::Failure,
     here::{Here, visit_again},
     settings::Settings,
@@ -30,7 +33,7 @@ use crate::{
 const MAX_TEXT: usize = 200_000;
 
 /// The program where the user stands.
-pub(super) struct Program {
+pub(crate) struct Program {
     flags: Flags,
     dirs: Dirs,
     cwd: Utf8PathBuf,
@@ -45,11 +48,21 @@ struct Usable {
 }
 
 impl Program {
-    pub(super) fn new(settings: &Settings, place: Place) -> Self {
+    pub(crate) fn new(settings: &Settings, place: Place) -> Self {
         // Nothing is brought up to date between two requests, and nobody watches a progress bar.
         let flags = Flags { quiet: true, ..settings.without_update().flags };
         let (dirs, cwd) = (settings.dirs.clone(), settings.cwd.clone());
         Self { flags, dirs, cwd, place: Arc::new(place) }
+    }
+
+    /// The commands that can be typed here now; those that cannot be found out are not there.
+    fn typed_commands(&self) -> Commands {
+        let settings = Settings::with_dirs(&self.flags, self.dirs.clone(), self.cwd.clone());
+        let (Ok((hosts, _)), Ok(home)) = (wanted::all_hosts(&settings), wanted::home()) else {
+            return Commands::default();
+        };
+        let roots = wanted::roots(&home, None);
+        commands::discover(&commands::search(&self.cwd, &hosts, &roots))
     }
 
     /// Does something that looks at the disk, or runs cargo, on a thread of its own.
@@ -61,10 +74,8 @@ impl Program {
         let (flags, dirs, cwd) = (self.flags.clone(), self.dirs.clone(), self.cwd.clone());
         Box::pin(async move {
             let done = tokio::task::spawn_blocking(move || {
-                work(&Settings::with_dirs(&flags, dirs, cwd)).map_err(|failure| {
-                    let finding = failure.into_finding(about);
-                    Unavailable { message: finding.message, hint: finding.hint }
-                })
+                let settings = Settings::with_dirs(&flags, dirs, cwd);
+                work(&settings).map_err(|failure| unavailable(failure, about))
             });
             done.await.unwrap_or_else(|_| {
                 Err(Unavailable { message: format!("{about} broke down"), hint: None })
@@ -119,6 +130,16 @@ impl Offer for Program {
         self.place.hands().commands()
     }
 
+    fn typed(&self) -> Vec<TypedCommand> {
+        let command = |it: Command| TypedCommand { name: it.name, description: it.description };
+        self.typed_commands().commands.into_iter().map(command).collect()
+    }
+
+    fn expand(&self, name: &str, input: &str) -> Option<String> {
+        let all = self.typed_commands();
+        all.get(name).map(|it| it.expand(input))
+    }
+
     fn servers(&self) -> Vec<String> {
         self.place.hands().servers()
     }
@@ -128,6 +149,11 @@ impl Offer for Program {
             let (tools, findings) = self.place.hands().tools_of(&servers).await;
             ServerTools { tools, findings }
         })
+    }
+
+    #[cfg(feature = "script")]
+    fn interpreter(&self) -> Result<agents_tool::script::Interpreter, Unavailable> {
+        Ok(crate::commands::door::interpreter::of(self.place.hands().us()))
     }
 
     fn end(&self) -> BoxFuture<'_, ()> {

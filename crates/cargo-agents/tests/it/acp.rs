@@ -1,0 +1,273 @@
+//! `cargo agents acp`, as an editor with the official library meets it.
+
+use std::{
+    process::Stdio,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use agent_client_protocol::{
+    Agent, ByteStreams, Client, Error, on_receive_notification, on_receive_request,
+    schema::ProtocolVersion,
+    v1::{
+        ConnectionTo,
+        schema::{
+            CancelNotification, ContentBlock, InitializeRequest, ListSessionsRequest,
+            LoadSessionRequest, NewSessionRequest, NewSessionResponse, PromptRequest,
+            PromptResponse, RequestPermissionOutcome, RequestPermissionRequest,
+            RequestPermissionResponse, SelectedPermissionOutcome, SessionNotification,
+            SetSessionModeRequest, StopReason, TextContent,
+        },
+    },
+};
+use serde_json::{Value, json};
+use tokio::process::Command;
+use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
+
+use crate::{
+    models::CUSTOMARY,
+    tasks::{Stage, is_running},
+};
+
+/// An editor, and what it has seen.
+#[derive(Clone, Default)]
+struct Editor {
+    /// What it answers to every question: the id of an option.
+    answer: &'static str,
+    updates: Arc<Mutex<Vec<Value>>>,
+    asked: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Editor {
+    fn answering(answer: &'static str) -> Self {
+        Self { answer, ..Self::default() }
+    }
+
+    /// Starts the program, speaks with it, and goes away.
+    async fn meets<T>(
+        &self,
+        stage: &Stage,
+        args: &[&str],
+        speak: impl AsyncFnOnce(ConnectionTo<Agent>) -> Result<T, Error>,
+    ) -> T {
+        let mut all = vec!["acp", "--agent", "helper"];
+        all.extend(args);
+        let mut command = stage.world.command(&all);
+        CUSTOMARY.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        let mut command = Command::from(command);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let transport = ByteStreams::new(stdin.compat_write(), stdout.compat());
+        let (updates, asked, answer) = (self.updates.clone(), self.asked.clone(), self.answer);
+        let said = Client
+            .v1()
+            .name("editor")
+            .on_receive_notification(
+                async move |it: SessionNotification, _| {
+                    updates.lock().unwrap().push(serde_json::to_value(it.update).unwrap());
+                    Ok(())
+                },
+                on_receive_notification!(),
+            )
+            .on_receive_request(
+                async move |it: RequestPermissionRequest, responder, _| {
+                    let outcome = match answer {
+                        "" => RequestPermissionOutcome::Cancelled,
+                        id => {
+                            RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(id))
+                        }
+                    };
+                    asked.lock().unwrap().push(serde_json::to_value(it).unwrap());
+                    responder.respond(RequestPermissionResponse::new(outcome))
+                },
+                on_receive_request!(),
+            )
+            .connect_with(transport, async |to| {
+                let hello = InitializeRequest::new(ProtocolVersion::V1);
+                let hello = to.send_request(hello).block_task().await?;
+                assert!(hello.agent_capabilities.load_session);
+                speak(to).await
+            })
+            .await
+            .unwrap();
+        assert_eq!(child.wait().await.unwrap().code(), Some(0));
+        said
+    }
+
+    /// All updates of a kind.
+    fn seen(&self, kind: &str) -> Vec<Value> {
+        let all = self.updates.lock().unwrap();
+        all.iter().filter(|it| it["sessionUpdate"] == kind).cloned().collect()
+    }
+
+    /// What was said, in one piece.
+    fn heard(&self, kind: &str) -> String {
+        let all = self.seen(kind);
+        all.iter().filter_map(|it| it["content"]["text"].as_str()).collect()
+    }
+}
+
+async fn begin(to: &ConnectionTo<Agent>, stage: &Stage) -> Result<NewSessionResponse, Error> {
+    let root = stage.world.sample.root();
+    to.send_request(NewSessionRequest::new(root.as_std_path())).block_task().await
+}
+
+async fn prompt(to: &ConnectionTo<Agent>, id: &str, text: &str) -> Result<PromptResponse, Error> {
+    let text = ContentBlock::Text(TextContent::new(text));
+    to.send_request(PromptRequest::new(id.to_owned(), vec![text])).block_task().await
+}
+
+#[tokio::test]
+async fn a_conversation_is_told_as_it_happens() {
+    let stage = Stage::new(
+        "[[replies]]\nwhen = { text = \"what does it use\" }\ntext = \"I look.\"\ncalls = [{ name = \"read\", input = { path = \"Cargo.toml\" } }]\ntimes = 1\n\
+         [[replies]]\nwhen = { result = \"tiny-sql\" }\ntext = \"It uses tiny-sql.\"\n\
+         [[replies]]\nwhen = { text = \"which version\" }\ntext = \"0.3.1\"\n",
+    );
+    let editor = Editor::default();
+    editor
+        .meets(&stage, &[], async |to| {
+            let session = begin(&to, &stage).await?;
+            let modes = session.modes.unwrap();
+            let ids: Vec<&str> = modes.available_modes.iter().map(|it| &*it.id.0).collect();
+            assert_eq!(
+                (&*modes.current_mode_id.0, ids),
+                ("default", vec!["default", "accept-edits", "plan"])
+            );
+            let id = session.session_id.0.to_string();
+            let said = prompt(&to, &id, "what does it use?").await?;
+            assert_eq!(said.stop_reason, StopReason::EndTurn);
+            assert!(said.usage.is_some());
+            // It goes on from there.
+            prompt(&to, &id, "which version?").await
+        })
+        .await;
+    assert_eq!(editor.heard("agent_message_chunk"), "I look.It uses tiny-sql.0.3.1");
+    let calls = editor.seen("tool_call");
+    assert_eq!(calls.len(), 1, "{calls:?}");
+    assert_eq!(
+        (&calls[0]["title"], &calls[0]["kind"]),
+        (&json!("read Cargo.toml"), &json!("read"))
+    );
+    let ended = editor.seen("tool_call_update");
+    assert_eq!(
+        (&ended[0]["toolCallId"], &ended[0]["status"]),
+        (&calls[0]["toolCallId"], &json!("completed"))
+    );
+    let commands = editor.seen("available_commands_update");
+    assert!(commands[0].to_string().contains("\"review\""), "{commands:?}");
+}
+
+const ASKS: &str = "[[replies]]\ncalls = [{ name = \"bash\", input = { command = \"touch made\" } }]\n[[replies]]\ntext = \"Tried.\"\n";
+
+#[tokio::test]
+async fn the_editor_is_asked_for_permission() {
+    for (answer, is_made) in [("once", true), ("always", true), ("no", false), ("", false)] {
+        let stage = Stage::new(ASKS);
+        let editor = Editor::answering(answer);
+        editor
+            .meets(&stage, &[], async |to| {
+                let session = begin(&to, &stage).await?;
+                prompt(&to, &session.session_id.0, "do it").await
+            })
+            .await;
+        let made = stage.world.sample.root().join("made").exists();
+        assert_eq!(made, is_made, "{answer}");
+        let asked = editor.asked.lock().unwrap().clone();
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        assert!(
+            asked[0]["toolCall"]["title"].as_str().unwrap().contains("touch made"),
+            "{asked:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_cancelled_in_the_middle_of_a_call_ends() {
+    let stage = Stage::new(
+        "[[replies]]\ncalls = [{ name = \"bash\", input = { command = \"touch started; sleep 47.2181\" } }]\n[[replies]]\nwhen = { text = \"again\" }\ntext = \"Here.\"\n",
+    );
+    let editor = Editor::default();
+    let started = stage.world.sample.root().join("started");
+    editor
+        .meets(&stage, &["--allow", "bash"], async |to| {
+            let id = begin(&to, &stage).await?.session_id;
+            let cancel = async {
+                while !started.exists() {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                // One thing at a time.
+                assert!(prompt(&to, &id.0, "meanwhile").await.is_err());
+                to.send_notification(CancelNotification::new(id.clone())).unwrap();
+            };
+            let (said, ()) = tokio::join!(prompt(&to, &id.0, "sleep"), cancel);
+            assert_eq!(said?.stop_reason, StopReason::Cancelled);
+            assert!(!is_running("sleep 47.2181"));
+            prompt(&to, &id.0, "again").await
+        })
+        .await;
+    assert_eq!(editor.heard("agent_message_chunk"), "Here.");
+}
+
+#[tokio::test]
+async fn a_session_goes_on_after_a_restart() {
+    let stage = Stage::new(
+        "[[replies]]\nwhen = { text = \"remember\" }\ntext = \"I will.\"\n[[replies]]\nwhen = { text = \"what was it\" }\ntext = \"Blue.\"\n",
+    );
+    let id = Editor::default()
+        .meets(&stage, &[], async |to| {
+            let id = begin(&to, &stage).await?.session_id;
+            prompt(&to, &id.0, "remember: blue").await?;
+            Ok(id)
+        })
+        .await;
+    let editor = Editor::default();
+    editor
+        .meets(&stage, &[], async |to| {
+            let listed = to.send_request(ListSessionsRequest::new()).block_task().await?;
+            assert_eq!((listed.sessions.len(), &listed.sessions[0].session_id), (1, &id));
+            assert_eq!(listed.sessions[0].title.as_deref(), Some("remember: blue"));
+            let root = stage.world.sample.root();
+            let load = LoadSessionRequest::new(id.clone(), root.as_std_path());
+            to.send_request(load).block_task().await?;
+            assert!(editor.heard("user_message_chunk").contains("remember: blue"));
+            assert_eq!(editor.heard("agent_message_chunk"), "I will.");
+            prompt(&to, &id.0, "what was it?").await?;
+            let unknown = LoadSessionRequest::new("../../etc/passwd", root.as_std_path());
+            assert!(to.send_request(unknown).block_task().await.is_err());
+            assert!(prompt(&to, "no-such-session", "x").await.is_err());
+            Ok(())
+        })
+        .await;
+    assert_eq!(editor.heard("agent_message_chunk"), "I will.Blue.");
+}
+
+#[tokio::test]
+async fn a_mode_narrows_what_comes_after_it_and_commands_can_be_typed() {
+    let stage = Stage::new(
+        "[[replies]]\nwhen = { text = \"do it\" }\ncalls = [{ name = \"bash\", input = { command = \"touch made\" } }]\ntimes = 1\n\
+         [[replies]]\nwhen = { text = \"Greet the moon\" }\ntext = \"Hello, moon.\"\n\
+         [[replies]]\ntext = \"I may not.\"\n",
+    );
+    stage
+        .world
+        .sample
+        .write(".agents/commands/greet.md", "---\ndescription: greets\n---\nGreet $ARGUMENTS\n");
+    let editor = Editor::answering("once");
+    editor
+        .meets(&stage, &["--allow", "bash"], async |to| {
+            let id = begin(&to, &stage).await?.session_id;
+            let plan = SetSessionModeRequest::new(id.clone(), "plan");
+            to.send_request(plan).block_task().await?;
+            prompt(&to, &id.0, "do it").await?;
+            let more = SetSessionModeRequest::new(id.clone(), "bypass-permissions");
+            assert!(to.send_request(more).block_task().await.is_err());
+            prompt(&to, &id.0, "/greet the moon").await
+        })
+        .await;
+    assert!(!stage.world.sample.root().join("made").exists());
+    assert!(editor.heard("agent_message_chunk").ends_with("Hello, moon."), "{:?}", editor.updates);
+}

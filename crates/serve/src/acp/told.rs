@@ -1,0 +1,196 @@
+//! What happens, in the words of the protocol.
+
+use agent_client_protocol::{
+    Error,
+    v1::schema::{
+        AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, Content, ContentBlock,
+        ContentChunk, EmbeddedResourceResource, PermissionOption, PermissionOptionKind,
+        PromptResponse, RequestPermissionRequest, SessionUpdate, StopReason, TextContent, ToolCall,
+        ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+        UnstructuredCommandInput, Usage,
+    },
+};
+use agents_model::{Message, Part, Role, message::ToolStatus};
+use agents_task::{
+    Ending, Outcome,
+    broker::{Ask, Reply},
+    event::{Event, ToolState, What},
+    limits::Limit,
+};
+use serde_json::Value;
+
+use crate::offer::TypedCommand;
+
+/// Longer titles are cut.
+const MAX_TITLE: usize = 200;
+
+/// What can be answered to a question.
+const ANSWERS: [(&str, &str, PermissionOptionKind, Reply); 3] = [
+    ("once", "Allow once", PermissionOptionKind::AllowOnce, Reply::Once),
+    ("always", "Allow for this session", PermissionOptionKind::AllowAlways, Reply::Tree),
+    ("no", "Deny", PermissionOptionKind::RejectOnce, Reply::No),
+];
+
+fn chunk(text: &str) -> ContentChunk {
+    ContentChunk::new(ContentBlock::Text(TextContent::new(text)))
+}
+
+/// What an editor shows of something that happened. Of tasks that tasks start, only their calls.
+pub(super) fn update(event: &Event) -> Option<SessionUpdate> {
+    let is_first = event.path.depth() <= 1;
+    Some(match &event.what {
+        What::Text { text } if is_first => SessionUpdate::AgentMessageChunk(chunk(text)),
+        What::Thinking { text } if is_first => SessionUpdate::AgentThoughtChunk(chunk(text)),
+        What::Notice { message, .. } if is_first => {
+            SessionUpdate::AgentThoughtChunk(chunk(message))
+        }
+        What::ToolStarted { call, tool, input } => {
+            let own = title(tool, input);
+            let title = if is_first { own } else { format!("{}: {own}", event.path) };
+            let call = ToolCall::new(unique(event, call), title)
+                .kind(kind(tool))
+                .status(ToolCallStatus::InProgress)
+                .raw_input(input.clone());
+            SessionUpdate::ToolCall(call)
+        }
+        What::ToolEnded { call, state, .. } => {
+            let status = match state {
+                ToolState::Done => ToolCallStatus::Completed,
+                ToolState::Failed => ToolCallStatus::Failed,
+            };
+            let fields = ToolCallUpdateFields::new().status(status);
+            SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(unique(event, call), fields))
+        }
+        _ => return None,
+    })
+}
+
+/// Ids of calls are those of the model, and another task may have the same.
+fn unique(event: &Event, call: &str) -> String {
+    format!("{}/{call}", event.task.short())
+}
+
+/// What a call is about, in one line.
+fn title(tool: &str, input: &Value) -> String {
+    let words = ["command", "path", "file_path", "pattern", "query", "url", "prompt", "name"];
+    let about = words.iter().find_map(|it| input[*it].as_str());
+    let line = about.and_then(|it| it.lines().next()).unwrap_or_default();
+    let mut title = format!("{tool} {line}").trim_end().to_owned();
+    title.truncate(title.floor_char_boundary(MAX_TITLE));
+    title
+}
+
+fn kind(tool: &str) -> ToolKind {
+    match tool {
+        "read" | "outline" | "lsp" => ToolKind::Read,
+        "write" | "edit" => ToolKind::Edit,
+        "search" | "find" => ToolKind::Search,
+        "bash" => ToolKind::Execute,
+        "todo" => ToolKind::Think,
+        "web_fetch" | "web_search" => ToolKind::Fetch,
+        _ => ToolKind::Other,
+    }
+}
+
+/// What a task handed in, if that is more than what it said.
+pub(super) fn result(outcome: &Outcome) -> Option<SessionUpdate> {
+    let value = &outcome.report.output.as_ref()?.value;
+    let text = match value {
+        Value::String(text) if text.trim() == outcome.report.text.trim() => return None,
+        Value::String(text) => text.clone(),
+        value => format!("```json\n{value:#}\n```"),
+    };
+    Some(SessionUpdate::AgentMessageChunk(chunk(&text)))
+}
+
+/// How a turn ended.
+pub(super) fn ended(outcome: &Outcome) -> Result<PromptResponse, Error> {
+    let reason = match &outcome.ending {
+        Ending::Completed => StopReason::EndTurn,
+        Ending::Cancelled => StopReason::Cancelled,
+        Ending::OutOfLimits { limit: Limit::Tokens } => StopReason::MaxTokens,
+        Ending::OutOfLimits { .. } => StopReason::MaxTurnRequests,
+        Ending::Refused { .. } => StopReason::Refusal,
+        Ending::Failed { .. } => return Err(Error::internal_error().data(outcome.ending.told())),
+    };
+    let used = &outcome.report.usage;
+    let input = used.input + used.cache_read + used.cache_write;
+    Ok(PromptResponse::new(reason).usage(Usage::new(input + used.output, input, used.output)))
+}
+
+/// Everything that was said, once more.
+pub(super) fn everything(messages: &[Message]) -> Vec<SessionUpdate> {
+    let mut updates = Vec::new();
+    for message in messages {
+        for part in &message.parts {
+            updates.push(match part {
+                Part::Text(text) if message.role == Role::User => {
+                    SessionUpdate::UserMessageChunk(chunk(text))
+                }
+                Part::Text(text) => SessionUpdate::AgentMessageChunk(chunk(text)),
+                Part::Thinking(_) => continue,
+                Part::ToolCall(call) => {
+                    let input = serde_json::to_value(&call.input).unwrap_or_default();
+                    let told = ToolCall::new(call.id.clone(), title(&call.name, &input))
+                        .kind(kind(&call.name))
+                        .status(ToolCallStatus::InProgress)
+                        .raw_input(input);
+                    SessionUpdate::ToolCall(told)
+                }
+                Part::ToolResult(result) => {
+                    let status = match result.status {
+                        ToolStatus::Done => ToolCallStatus::Completed,
+                        ToolStatus::Failed => ToolCallStatus::Failed,
+                    };
+                    let text = ContentBlock::Text(TextContent::new(result.content.clone()));
+                    let content = vec![ToolCallContent::Content(Content::new(text))];
+                    let fields = ToolCallUpdateFields::new().status(status).content(content);
+                    SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(result.id.clone(), fields))
+                }
+            });
+        }
+    }
+    updates
+}
+
+/// What can be typed.
+pub(super) fn commands(all: &[TypedCommand]) -> AvailableCommandsUpdate {
+    let command = |it: &TypedCommand| {
+        let hint = UnstructuredCommandInput::new("what to do it with");
+        AvailableCommand::new(it.name.clone(), it.description.clone())
+            .input(AvailableCommandInput::Unstructured(hint))
+    };
+    AvailableCommandsUpdate::new(all.iter().map(command).collect())
+}
+
+/// The words of a block; pictures and sounds have none.
+pub(super) fn words_of(block: &ContentBlock) -> Option<String> {
+    match block {
+        ContentBlock::Text(it) => Some(it.text.clone()),
+        ContentBlock::ResourceLink(it) => Some(format!("[{}]({})", it.name, it.uri)),
+        ContentBlock::Resource(it) => match &it.resource {
+            EmbeddedResourceResource::TextResourceContents(it) => {
+                Some(format!("{}:\n```\n{}\n```", it.uri, it.text))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A question of a task.
+pub(super) fn question(session: &str, number: u64, ask: &Ask) -> RequestPermissionRequest {
+    let fields = ToolCallUpdateFields::new()
+        .title(format!("{}: {}", ask.path, ask.question))
+        .status(ToolCallStatus::Pending);
+    let call = ToolCallUpdate::new(format!("ask-{number}"), fields);
+    let option = |(id, name, kind, _): (&str, &str, PermissionOptionKind, Reply)| {
+        PermissionOption::new(id.to_owned(), name.to_owned(), kind)
+    };
+    RequestPermissionRequest::new(session.to_owned(), call, ANSWERS.map(option).to_vec())
+}
+
+/// What was answered to it.
+pub(super) fn reply(option: &str) -> Reply {
+    ANSWERS.iter().find(|it| it.0 == option).map_or(Reply::No, |it| it.3)
+}

@@ -1,0 +1,184 @@
+//! Doors over HTTP: only on this machine, only for whoever has the token, and never for a page of somebody else.
+//!
+//! | a request | becomes |
+//! |---|---|
+//! | without the token, or with another one | 401 |
+//! | for another name than this machine's own (a name of somebody else may lead here) | 403 |
+//! | from a page that is not ours (`Origin`, `Sec-Fetch-Site`) | 403 |
+
+use std::{fmt, io, net::Ipv4Addr, sync::Arc};
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse as _, Response},
+};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// How many random bytes there are in a token.
+const BYTES: usize = 32;
+
+/// What a client must know. It is never printed by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+impl Token {
+    /// One that nobody can guess.
+    ///
+    /// # Errors
+    /// The system has nothing random.
+    pub fn random() -> io::Result<Self> {
+        let mut bytes = [0; BYTES];
+        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// One that was kept, if it is one.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let is_one = text.len() == 2 * BYTES && text.bytes().all(|it| it.is_ascii_hexdigit());
+        is_one.then(|| Self(text.to_owned()))
+    }
+
+    /// To show it to the user.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Compares in a time that says nothing about where they differ.
+    #[must_use]
+    pub fn is(&self, other: &str) -> bool {
+        let (one, other) = (self.0.as_bytes(), other.as_bytes());
+        let differences = one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b));
+        one.len() == other.len() && differences == 0
+    }
+}
+
+/// Listens on this machine; 0 is a port that is free.
+///
+/// # Errors
+/// The port is taken.
+pub async fn listen(port: u16) -> io::Result<TcpListener> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await
+}
+
+/// Who is let in.
+#[derive(Debug, Clone)]
+pub(crate) struct Guard {
+    token: Token,
+    port: u16,
+}
+
+impl Guard {
+    /// For whoever has the token, at this port.
+    pub(crate) fn new(token: Token, port: u16) -> Self {
+        Self { token, port }
+    }
+
+    /// Whether a request may come in at all, whoever it is from.
+    pub(crate) fn admits(&self, headers: &HeaderMap) -> bool {
+        let text =
+            |name: header::HeaderName| headers.get(name).map(|it| it.to_str().unwrap_or("?"));
+        let own = |authority: &str| {
+            let name = authority.strip_suffix(&format!(":{}", self.port));
+            matches!(name, Some("127.0.0.1" | "localhost"))
+        };
+        let is_ours = |origin: &str| origin.strip_prefix("http://").is_some_and(own);
+        let site = headers.get("sec-fetch-site").map(|it| it.to_str().unwrap_or("?"));
+        text(header::HOST).is_some_and(own)
+            && text(header::ORIGIN).is_none_or(is_ours)
+            && site.is_none_or(|it| matches!(it, "same-origin" | "none"))
+    }
+
+    fn has_token(&self, headers: &HeaderMap) -> bool {
+        let sent = headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok());
+        sent.and_then(|it| it.strip_prefix("Bearer ")).is_some_and(|it| self.token.is(it))
+    }
+}
+
+async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    if !guard.admits(request.headers()) {
+        return (StatusCode::FORBIDDEN, "this is not for other sites\n").into_response();
+    }
+    if !guard.has_token(request.headers()) {
+        let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+        return (StatusCode::UNAUTHORIZED, challenge, "the token is missing\n").into_response();
+    }
+    next.run(request).await
+}
+
+/// Serves what is behind the guard until it is told to stop.
+///
+/// # Errors
+/// The port is not there any more.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    guard: Guard,
+    inside: Router,
+    cancel: &CancellationToken,
+) -> io::Result<()> {
+    let router = inside.layer(middleware::from_fn_with_state(Arc::new(guard), check));
+    tokio::select! {
+        served = axum::serve(listener, router).into_future() => served,
+        () = cancel.cancelled() => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_requests_of_this_machine_to_itself_come_in() {
+        let guard = Guard::new(Token::random().unwrap(), 4711);
+        let admits = |all: &[(&'static str, &str)]| {
+            let mut headers = HeaderMap::new();
+            all.iter().for_each(|(name, value)| {
+                headers.insert(*name, value.parse().unwrap());
+            });
+            guard.admits(&headers)
+        };
+        let own = ("host", "127.0.0.1:4711");
+        assert!(admits(&[own]) && admits(&[("host", "localhost:4711")]));
+        assert!(admits(&[
+            own,
+            ("origin", "http://localhost:4711"),
+            ("sec-fetch-site", "same-origin")
+        ]));
+        for wrong in [
+            vec![],
+            vec![("host", "evil.example:4711")],
+            vec![("host", "127.0.0.1")],
+            vec![("host", "127.0.0.1:80")],
+            vec![("host", "127.0.0.1:4711.evil.example")],
+            vec![own, ("origin", "http://evil.example")],
+            vec![own, ("origin", "https://localhost:4711")],
+            vec![own, ("origin", "null")],
+            vec![own, ("sec-fetch-site", "cross-site")],
+            vec![own, ("sec-fetch-site", "same-site")],
+        ] {
+            assert!(!admits(&wrong), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_long_different_and_not_shown() {
+        let (one, other) = (Token::random().unwrap(), Token::random().unwrap());
+        assert!(one.is(one.reveal()) && !one.is(other.reveal()) && !one.is(""));
+        assert!(!one.is(&one.reveal()[..60]) && one.reveal().len() == 64);
+        assert_eq!(format!("{one:?}"), "Token(..)");
+        assert_eq!(Token::parse(&format!(" {}\n", one.reveal())), Some(one));
+        assert!(Token::parse("short").is_none() && Token::parse(&"x".repeat(64)).is_none());
+    }
+}

@@ -1,0 +1,53 @@
+//! What is random, from a seed.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Numbers that nobody expects, the same ones for the same seed.
+#[derive(Debug, Clone)]
+pub(crate) struct Chance(u64);
+
+/// A seed that was not used a moment ago.
+pub(crate) fn any() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.as_secs() ^ u64::from(now.subsec_nanos()) << 20
+}
+
+impl Chance {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// One of its own: what it is asked changes nothing for others.
+    pub(crate) fn fork(&mut self) -> Self {
+        Self(self.next())
+    }
+
+    /// SplitMix64.
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 to one less than this.
+    pub(crate) fn below(&mut self, most: usize) -> usize {
+        let most = u64::try_from(most.max(1)).unwrap_or(u64::MAX);
+        usize::try_from(self.next() % most).unwrap_or_default()
+    }
+
+    /// So often out of a hundred.
+    pub(crate) fn percent(&mut self, often: usize) -> bool {
+        self.below(100) < often
+    }
+
+    /// A moment, shorter than so many milliseconds.
+    pub(crate) fn moment(&mut self, most: usize) -> Duration {
+        Duration::from_millis(u64::try_from(self.below(most)).unwrap_or_default())
+    }
+
+    /// One of these.
+    pub(crate) fn one<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+        all.get(self.below(all.len()))
+    }
+}
