@@ -7,6 +7,7 @@ mod mcp;
 mod model;
 mod parse;
 mod plan;
+mod secret;
 mod task;
 mod worker;
 
@@ -26,6 +27,7 @@ pub(crate) use plan::{
     DrawingFormat, Engine, PlanAddArgs, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner,
     PlanNewArgs, PlanParams, PlanResumeArgs, PlanRunArgs, PlanShowArgs,
 };
+pub(crate) use secret::SecretCommand;
 pub(crate) use task::{
     BatchArgs, Lasting, Manner, Mode, PageFormat, ResumeArgs, RunArgs, TaskCommand,
 };
@@ -228,6 +230,11 @@ pub(crate) enum Command {
     Model {
         #[command(subcommand)]
         command: Later<ModelCommand>,
+    },
+    /// See which secrets agents may be given, and where they come from
+    Secret {
+        #[command(subcommand)]
+        command: Later<SecretCommand>,
     },
     /// Run a sub-agent, or many of them
     Task {

@@ -24,6 +24,7 @@ pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod sandboxed;
 pub(crate) mod search;
+pub(crate) mod secret;
 pub(crate) mod self_update;
 pub(crate) mod show;
 pub(crate) mod status;

@@ -11,7 +11,9 @@
 //! | `web_fetch`, `web_search` | `[web]`, where it says so |
 //! | `mcp__server__tool` | `[mcp-servers]`, active plugins that were agreed to, and its own definition if the user trusts that |
 //! | `plugin__plugin__command` | subcommands of active plugins that are for agents |
-//! | hooks | active plugins, chosen as hosts' calls choose them |
+//! | hooks | active plugins, chosen as hosts' calls choose them, and its own definition if the user trusts that |
+//! | `skill` | the skills of active plugins that were agreed to, as its definition chooses |
+//! | `memory` | its own notes, if its definition says where |
 //! | a sandbox | `[tasks]`, and who wrote its definition |
 
 mod hooks;
@@ -19,6 +21,7 @@ mod inline;
 mod languages;
 mod plugins;
 mod servers;
+pub(crate) mod skills;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,7 +34,7 @@ use agents_plugin::predicate::{Surroundings, evaluate::Asker};
 use agents_system::{explain::ErrorKind, finding::Finding, process::keeper::Keeper};
 use agents_tool::{
     Area, Catalogue, Confinement, Hooks, Rights, Tool,
-    hooks::Engine,
+    hooks::{All, Choose, Engine, OwnHooks},
     settings::{Author, SearchSettings, TaskSettings, ToolSettings},
     tools::{self, Bash, Todo},
 };
@@ -209,12 +212,20 @@ impl Hands {
         let twice = std::iter::once(built_in).chain(added).filter_map(Result::err);
         findings.extend(twice.map(|it| Finding::warning(format!("{it}: the second is left out"))));
         let heard = Heard::default();
-        let hooks = self.hooks.as_ref().map(|choose| {
+        let mut choose: Vec<Arc<dyn Choose>> = Vec::new();
+        choose.extend(self.hooks.as_ref().map(|it| Arc::clone(it) as _));
+        // What a stranger wrote has lost its hooks when it was read; this is where they would run.
+        if let (Author::Trusted, Some(hooks)) = (self.author(definition), &definition.hooks) {
+            let (own, said) = OwnHooks::parse(&definition.name, definition.origin.dialect, hooks);
+            findings.extend(said);
+            choose.extend(own.map(|it| Arc::new(it) as _));
+        }
+        let hooks = (!choose.is_empty()).then(|| {
             let heard = Arc::clone(&heard);
             let hear = move |finding| {
                 heard.lock().unwrap_or_else(PoisonError::into_inner).push(finding);
             };
-            Arc::new(Engine::new(Arc::clone(choose) as _, session, hear)) as Arc<dyn Hooks>
+            Arc::new(Engine::new(Arc::new(All(choose)), session, hear)) as Arc<dyn Hooks>
         });
         Equipment { catalogue, hooks, confinement, bash: Some(bash), findings, heard }
     }

@@ -168,6 +168,7 @@ fn obey(
         }
         Some(Command::Agent { command }) => commands::agent::run(settings, output, &command.0),
         Some(Command::Model { command }) => commands::model::run(settings, output, &command.0),
+        Some(Command::Secret { command }) => commands::secret::run(settings, output, &command.0),
         Some(Command::Task { command }) => commands::task::run(settings, output, &command.0),
         Some(Command::Plan { command }) => commands::plan::run(settings, output, &command.0),
         Some(Command::Mcp(args)) => commands::mcp::run(settings, output, args),

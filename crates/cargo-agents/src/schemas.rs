@@ -35,6 +35,7 @@ use crate::{
             view::{PlanLine, PlanRunDocument},
         },
         search::SearchDocument,
+        secret::SecretListDocument,
         self_update::SelfUpdateDocument,
         show::ShowDocument,
         status::StatusDocument,
@@ -99,6 +100,7 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<StatusDocument>("status");
     check::<UseDocument>("use");
     check::<SearchDocument>("search");
+    check::<SecretListDocument>("secret-list");
     check::<SelfUpdateDocument>("self-update");
     check::<TourDocument>("tour");
     check::<TaskBackgroundDocument>("task-background");

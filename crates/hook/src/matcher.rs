@@ -88,10 +88,19 @@ impl Matcher {
     /// Whether this use of the event is meant.
     #[must_use]
     pub fn matches(&self, input: &HookInput) -> bool {
-        match (self, subject(input)) {
-            (Self::All, _) | (_, Subject::Unknown) => true,
-            (Self::Exact(words), Subject::Is(name)) => words.iter().any(|word| word == name),
-            (Self::Pattern(pattern), Subject::Is(name)) => pattern.is_match(name),
+        match subject(input) {
+            Subject::Unknown => true,
+            Subject::Is(name) => self.matches_name(name),
+        }
+    }
+
+    /// Whether it is for something of this name.
+    #[must_use]
+    pub fn matches_name(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Exact(words) => words.iter().any(|word| word == name),
+            Self::Pattern(pattern) => pattern.is_match(name),
         }
     }
 }

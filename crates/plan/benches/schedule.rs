@@ -11,6 +11,7 @@
 )]
 
 use std::{
+    collections::VecDeque,
     hint::black_box,
     process::ExitCode,
     sync::Arc,
@@ -18,7 +19,7 @@ use std::{
 };
 
 use agents_plan::{
-    event::{Action, Attempt, Millis, Outcome, What},
+    event::{Action, Attempt, Event, Millis, Outcome, What},
     graph::{Budget, Concurrency, Graph, Node},
     reference::Template,
     schedule::Scheduler,
@@ -27,6 +28,8 @@ use serde_json::Value;
 
 const SIZES: [usize; 3] = [100, 10_000, 100_000];
 const ROUNDS: usize = 21;
+/// How many nodes run at once.
+const TOTAL: u32 = 64;
 const LIMIT: f64 = 10.0;
 /// How much more one node may cost in the largest graph than in the smallest, besides the logarithm: memory is slower than caches.
 const GROWTH: f64 = 4.0;
@@ -57,17 +60,24 @@ fn graph(shape: &str, size: usize) -> Graph {
         node.priority = i32::try_from(at % 3).unwrap();
         node
     });
-    let limits = Concurrency { total: 64, ..Concurrency::default() };
+    let limits = Concurrency { total: TOTAL, ..Concurrency::default() };
     Graph::new(shape, nodes.collect()).unwrap().within(limits, Budget::default())
 }
 
+/// What a driver has for as long as it drives.
+struct Desk {
+    running: VecDeque<Attempt>,
+    decided: Vec<Event>,
+    outcome: Arc<Outcome>,
+}
+
 /// Everything from the first start to the end, as a driver would: what starts ends, in the same order.
-fn schedule(scheduler: &mut Scheduler, outcome: &Arc<Outcome>) -> usize {
-    let mut running: std::collections::VecDeque<Attempt> = std::collections::VecDeque::new();
-    let (mut started, mut decided) = (0, Vec::new());
+fn schedule(scheduler: &mut Scheduler, desk: &mut Desk) -> usize {
+    let Desk { running, decided, outcome } = desk;
+    let mut started = 0;
     while scheduler.ending().is_none() {
         decided.clear();
-        scheduler.advance(Millis(1), black_box(&mut decided));
+        scheduler.advance(Millis(1), black_box(decided));
         for action in scheduler.actions() {
             if let Action::Start { attempt, .. } = action {
                 running.push_back(attempt);
@@ -84,7 +94,11 @@ fn schedule(scheduler: &mut Scheduler, outcome: &Arc<Outcome>) -> usize {
 }
 
 fn main() -> ExitCode {
-    let outcome = Arc::new(Outcome::completed(Value::Null));
+    let mut desk = Desk {
+        running: VecDeque::with_capacity(TOTAL as usize),
+        decided: Vec::with_capacity(TOTAL as usize),
+        outcome: Arc::new(Outcome::completed(Value::Null)),
+    };
     let mut good = true;
     println!(
         "medians of {ROUNDS} rounds; the ratio is scheduling (starts and ends) to sorting the same graph"
@@ -101,7 +115,7 @@ fn main() -> ExitCode {
                 sorts.push(start.elapsed());
                 let mut scheduler = Scheduler::new(graph.clone());
                 let start = Instant::now();
-                assert_eq!(schedule(&mut scheduler, &outcome), size);
+                assert_eq!(schedule(&mut scheduler, &mut desk), size);
                 runs.push(start.elapsed());
             }
             let (sort, run) = (median(sorts), median(runs));

@@ -175,12 +175,14 @@ impl What {
     }
 
     /// At a time.
+    #[inline]
     #[must_use]
     pub fn at(self, at: Millis) -> Event {
         Event { at, what: self }
     }
 
     /// The node that it is about.
+    #[inline]
     #[must_use]
     pub fn node(&self) -> Option<Index> {
         match self {

@@ -90,8 +90,8 @@ mod tests {
         let scratch = Scratch::in_memory();
         let write = |name: &str, text: &str| {
             let path = scratch.path(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
+            fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+            fs_err::write(path, text).unwrap();
         };
         write(".gitignore", "target\n");
         write("a/src/lib.rs", "one");
@@ -113,7 +113,7 @@ mod tests {
         write(".hidden", "y");
         assert_ne!(all(), whole);
         write(".hidden", "x");
-        std::fs::rename(scratch.path("a/src/lib.rs"), scratch.path("a/src/main.rs")).unwrap();
+        fs_err::rename(scratch.path("a/src/lib.rs"), scratch.path("a/src/main.rs")).unwrap();
         assert_ne!(of("a"), a);
         let absent = of("c");
         write("c", "");
@@ -123,7 +123,7 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
             let before = of("c");
             let runs = std::fs::Permissions::from_mode(0o755);
-            std::fs::set_permissions(scratch.path("c"), runs).unwrap();
+            fs_err::set_permissions(scratch.path("c"), runs).unwrap();
             assert_ne!(of("c"), before);
         }
     }

@@ -45,7 +45,7 @@ use crate::{
 };
 use claims::{Claims, NOWHERE, Queue};
 use money::Afford;
-use ready::Ready;
+use ready::{Rank, Ready};
 
 pub use view::{Results, State};
 
@@ -113,8 +113,7 @@ const OVER: u32 = u32::MAX;
 /// What of a node matters at every step.
 #[derive(Debug, Clone, Copy)]
 struct Traits {
-    /// Its place among those that wait for the same thing.
-    key: u64,
+    rank: Rank,
     /// Whether it is ready as soon as its needs are met: no join, no condition.
     plain: bool,
     timed: bool,
@@ -167,6 +166,8 @@ impl Scheduler {
     /// For a plan that has not begun.
     #[must_use]
     pub fn new(graph: Graph) -> Self {
+        // As much as can start, or end, at once.
+        let at_once = graph.nodes().len().min(graph.concurrency().total.max(1) as usize);
         let mut scheduler = Self {
             claims: Claims::new(&graph),
             graph,
@@ -184,8 +185,8 @@ impl Scheduler {
             spent: Spent::default(),
             held: HashMap::new(),
             now: Millis(0),
-            actions: Vec::new(),
-            agenda: Vec::new(),
+            actions: Vec::with_capacity(at_once),
+            agenda: Vec::with_capacity(at_once),
         };
         scheduler.grow();
         scheduler.conclude();
@@ -209,7 +210,10 @@ impl Scheduler {
         // A clock that goes back does not make anything younger.
         self.now = self.now.max(event.at);
         match &event.what {
-            What::Started { attempt, allowance } => self.start(*attempt, allowance.clone()),
+            // Nothing ends by it.
+            What::Started { attempt, allowance } => {
+                return self.start(*attempt, allowance.clone());
+            }
             What::Ended { attempt, outcome } => self.end(attempt.node, Arc::clone(outcome)),
             What::Recalled { node, outcome } => {
                 self.finish(*node, State::Completed, Some(Arc::clone(outcome)));
@@ -301,7 +305,7 @@ impl Scheduler {
             if self.traits[index.at()].claims
                 && let Some(queue) = self.claims.blocked(index)
             {
-                self.claims.park(queue, self.traits[index.at()].key);
+                self.claims.park(queue, self.key(index));
                 if queue != woken {
                     self.wake(woken);
                 }
@@ -313,7 +317,7 @@ impl Scheduler {
                     return Some(What::Started { attempt, allowance });
                 }
                 Afford::Later => {
-                    self.ready.insert(index);
+                    self.ready.insert(self.traits[index.at()].rank);
                     self.cells[index.at()].woken = woken;
                     return None;
                 }
@@ -323,12 +327,17 @@ impl Scheduler {
         None
     }
 
+    /// Its place among those that wait for the same thing.
+    fn key(&self, index: Index) -> u64 {
+        claims::key_of(self.graph.nodes()[index.at()].priority, index)
+    }
+
     /// Looks again at the first one that waits in a queue. It wakes the next one when it no longer needs to wait there.
     fn wake(&mut self, queue: Queue) {
         if let Some(key) = self.claims.unpark(queue) {
             let index = claims::index_of(key);
             self.cells[index.at()].woken = queue;
-            self.ready.insert(index);
+            self.ready.insert(self.traits[index.at()].rank);
         }
     }
 
@@ -400,7 +409,7 @@ impl Scheduler {
 
     fn make_ready(&mut self, index: Index) {
         self.cells[index.at()].state = State::Ready;
-        self.ready.insert(index);
+        self.ready.insert(self.traits[index.at()].rank);
     }
 
     fn finish(&mut self, index: Index, state: State, outcome: Option<Arc<Outcome>>) {

@@ -37,10 +37,10 @@ const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs"];
 
 /// Tables that another room reads.
 const OF_OTHERS: &[&str] =
-    &["engine", "mcp-servers", "models", "providers", "tasks", "telemetry", "web"];
+    &["engine", "mcp-servers", "models", "providers", "secrets", "tasks", "telemetry", "web"];
 
 /// Those of them that people write keys into.
-const TEMPTING: [&str; 4] = ["mcp-servers", "providers", "telemetry", "web"];
+const TEMPTING: [&str; 5] = ["mcp-servers", "providers", "secrets", "telemetry", "web"];
 
 /// The user's configuration, as far as plugins go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! Keys: from the environment, the keyring of the system, or a command. Never from a configuration file.
+//! Keys: from the environment, the keyring of the system, or a command; other secrets also from files that are encrypted with age.
+//! Never from a configuration file.
 //!
 //! A key is a [`SecretString`] from the moment it is read: it is not printed, and its memory is wiped when it is dropped.
 //! No error of this module holds anything that a key command or a keyring said.
@@ -13,8 +14,11 @@ use crate::{
     process::{Call, ProcessError, ending},
 };
 
+mod age;
 #[cfg(feature = "keyring")]
 mod keyring;
+
+pub use self::age::{AgeError, AgeFile, Unlock};
 
 /// The service under which keys stand in a keyring; the account is the name of whoever the key is for.
 pub const SERVICE: &str = "cargo-agents";

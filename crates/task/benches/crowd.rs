@@ -94,7 +94,8 @@ impl Provider for Mute {
 }
 
 struct Place {
-    root: camino::Utf8PathBuf,
+    /// One for all of them: each would have a directory open otherwise.
+    area: Area,
     agents: Vec<Arc<AgentDefinition>>,
     provider: Arc<dyn Provider>,
 }
@@ -119,7 +120,7 @@ impl Surroundings for Place {
     }
 
     fn area(&self) -> Result<Area, Unavailable> {
-        Ok(Area::workspace(&self.root).unwrap())
+        Ok(self.area.clone())
     }
 
     fn equip<'a>(&'a self, _: Wearer<'a>) -> BoxFuture<'a, Result<Equipment, Unavailable>> {
@@ -149,7 +150,8 @@ fn runner(
     sink: Arc<dyn Sink>,
     concurrency: usize,
 ) -> Runner {
-    let place = Place { root: scratch.path(""), agents: vec![Arc::new(definition())], provider };
+    let area = Area::workspace(&scratch.path("")).unwrap();
+    let place = Place { area, agents: vec![Arc::new(definition())], provider };
     let common = Common {
         settings: Settings { bypass: Bypass::Allowed, ..Settings::default() },
         broker: Broker::unattended(),
@@ -246,7 +248,7 @@ fn asking(runtime: &tokio::runtime::Runtime, scratch: &Scratch) -> Crowd {
     manager.definitions_mut().push(definition());
     let provider = Arc::new(Mute::default());
     let place = Arc::new(Place {
-        root: scratch.path(""),
+        area: Area::workspace(&scratch.path("")).unwrap(),
         agents: Vec::new(),
         provider: Arc::clone(&provider) as _,
     });
@@ -316,8 +318,9 @@ fn connected(runtime: &tokio::runtime::Runtime, scratch: &Scratch) -> Crowd {
     let mut line = String::new();
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let url = format!("http://{}", line.trim());
-    let provider: Arc<dyn Provider> =
-        Arc::new(HttpProvider::new("it", Wire::Messages, &url).unwrap());
+    let provider: Arc<dyn Provider> = Arc::new(
+        HttpProvider::new("it", Wire::Messages, &url).unwrap().with_max_requests(CONNECTED),
+    );
     let said = Arc::new(AtomicUsize::new(0));
     let heard = Arc::clone(&said);
     let sink = Arc::new(move |event: &Event| {

@@ -43,7 +43,7 @@ use futures_util::future::BoxFuture;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 15;
 const TURNS: usize = 200;
 /// How much more than the raw client a turn may cost.
 const TURN: f64 = 3.0;

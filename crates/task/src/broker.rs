@@ -36,6 +36,14 @@ pub enum Reply {
     No,
 }
 
+/// For how long something is agreed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Yes {
+    Once,
+    Task,
+    Tree,
+}
+
 /// A question that waits for its answer.
 #[derive(Debug)]
 pub struct Ask {
@@ -146,11 +154,10 @@ impl Broker {
         state.not_agreed.iter().filter(|it| it.path.is_within(path)).cloned().collect()
     }
 
-    fn refuse(&self, path: &TaskPath, question: &Question, why: NoAnswer) -> Answer {
+    fn refuse(&self, path: &TaskPath, question: &Question, why: NoAnswer) {
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (path, question) = (path.clone(), question.clone());
         state.not_agreed.push(NotAgreed { path, question, why });
-        Answer::No
     }
 
     fn is_agreed(&self, question: &Question) -> bool {
@@ -162,27 +169,39 @@ impl Broker {
         if self.is_agreed(question) {
             return Answer::Once;
         }
-        let Some(queue) = &self.0.queue else {
-            return self.refuse(path, question, NoAnswer::Nobody);
-        };
-        let (reply, answer) = oneshot::channel();
-        let ask = Ask { path: path.clone(), question: question.clone(), reply };
-        if queue.send(ask).is_err() {
-            return self.refuse(path, question, NoAnswer::Nobody);
-        }
-        match tokio::time::timeout(self.0.patience, answer).await {
-            Ok(Ok(Reply::Once)) => Answer::Once,
-            Ok(Ok(Reply::Task)) => grant(question).map_or(Answer::Once, Answer::Granted),
-            Ok(Ok(Reply::Tree)) => {
+        match self.put(path, question).await {
+            Ok(Yes::Once) => Answer::Once,
+            Ok(Yes::Task) => grant(question).map_or(Answer::Once, Answer::Granted),
+            Ok(Yes::Tree) => {
                 let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
                 state.agreed.push(question.clone());
                 Answer::Once
             }
-            Ok(Ok(Reply::No)) => self.refuse(path, question, NoAnswer::Refused),
-            // The question was dropped without an answer.
-            Ok(Err(_)) => self.refuse(path, question, NoAnswer::Nobody),
-            Err(_) => self.refuse(path, question, NoAnswer::TooLate),
+            Err(_) => Answer::No,
         }
+    }
+
+    /// Puts a question, whatever was answered to others. What is not agreed to is remembered.
+    pub(crate) async fn put(&self, path: &TaskPath, question: &Question) -> Result<Yes, NoAnswer> {
+        let why = 'no: {
+            let Some(queue) = &self.0.queue else { break 'no NoAnswer::Nobody };
+            let (reply, answer) = oneshot::channel();
+            let ask = Ask { path: path.clone(), question: question.clone(), reply };
+            if queue.send(ask).is_err() {
+                break 'no NoAnswer::Nobody;
+            }
+            match tokio::time::timeout(self.0.patience, answer).await {
+                Ok(Ok(Reply::Once)) => return Ok(Yes::Once),
+                Ok(Ok(Reply::Task)) => return Ok(Yes::Task),
+                Ok(Ok(Reply::Tree)) => return Ok(Yes::Tree),
+                Ok(Ok(Reply::No)) => NoAnswer::Refused,
+                // The question was dropped without an answer.
+                Ok(Err(_)) => NoAnswer::Nobody,
+                Err(_) => NoAnswer::TooLate,
+            }
+        };
+        self.refuse(path, question, why);
+        Err(why)
     }
 }
 
@@ -213,7 +232,8 @@ fn grant(question: &Question) -> Option<Grant> {
     let tool = match &question.why {
         Why::Effect(_) => question.tool.clone(),
         Why::Protected(file) => format!("{}({file})", question.tool),
-        Why::Hook(_) => return None,
+        // Neither of a secret: how long that is given is not a question of tools.
+        Why::Hook(_) | Why::Secret { .. } => return None,
     };
     let until: Option<Moment> = None;
     Some(Grant { kind: GrantKind::Tool(tool), until })

@@ -18,7 +18,7 @@ use crate::{
 /// The tool that starts agents.
 pub const TASK: &str = "task";
 /// What an agent may use in plan mode.
-pub const PLAN_TOOLS: [&str; 5] = ["read", "search", "find", "lsp", "web_search"];
+pub const PLAN_TOOLS: [&str; 6] = ["read", "search", "find", "lsp", "web_search", "skill"];
 
 /// An agent that will run.
 ///
@@ -118,6 +118,14 @@ impl EffectiveAgent {
     #[must_use]
     pub fn role(&self) -> &str {
         self.system[..self.ending_at].trim_end()
+    }
+
+    /// Tells it more, before how the result is handed in.
+    pub(crate) fn brief(&mut self, text: &str) {
+        let (before, ending) = self.system.split_at(self.ending_at);
+        let before = format!("{before}{}\n\n", text.trim());
+        self.ending_at = before.len();
+        self.system = (before + ending).into();
     }
 
     /// What is left without what only this one is to do.

@@ -5,6 +5,7 @@
 //!
 //! A [`Sink`] is told at once and must not take long. Whoever wants to take their time reads a [`stream`].
 
+mod masked;
 mod stream;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use agents_model::{Usage, cost::MicroDollars};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use self::masked::{Masked, hidden};
 pub use self::stream::{Events, Told, stream};
 use crate::{
     id::{TaskId, TaskPath},

@@ -24,6 +24,9 @@
 //! | [`dispatch`] | handing an assignment to whichever agent fits |
 //! | [`subagents`] | many sub-agents, for programs that embed them |
 //! | [`secret`] | secrets that agents ask for |
+//! | [`memory`] | what an agent remembers from one task to the next |
+//! | [`skills`] | which skills an agent has, and how it loads one |
+//! | [`peers`] | messages between tasks |
 //! | [`mod@resume`] | tasks that go on from where others ended |
 //! | [`recorder`] | who writes down what a task says and hears |
 //! | [`transcript`] | the one that keeps it in files |
@@ -72,7 +75,9 @@ pub mod history;
 pub mod id;
 pub mod isolate;
 pub mod limits;
+pub mod memory;
 pub mod outcome;
+pub mod peers;
 pub mod preflight;
 pub mod recorder;
 pub mod refusal;
@@ -84,6 +89,7 @@ pub mod schema;
 mod schemas;
 pub mod secret;
 pub mod settings;
+pub mod skills;
 pub mod subagents;
 pub mod submission;
 pub mod telemetry;

@@ -22,10 +22,12 @@ use crate::{
     effective::{self, EffectiveAgent, PLAN_TOOLS, Planning, SchemaFrom, TASK},
     id::{MAX_NAME, Taken, TaskPath},
     limits::{Limit, Limits},
+    memory::MEMORY,
     refusal::{Refusal, Refused},
     request::{Batch, DispatchSource, Form, TaskRequest},
     schema::Schema,
     secret::REQUEST_SECRET,
+    skills::SKILL,
 };
 
 pub use self::given::{Caller, Settings, Situation};
@@ -398,13 +400,16 @@ impl Check<'_> {
     ) -> Standing {
         let mut tools = definition.tools.clone();
         if let Some(listed) = tools.allow.as_mut().filter(|it| !it.is_empty()) {
-            // Who may start agents, or ask for secrets, has the tool for it, listed or not.
+            // Who may start agents or ask for secrets, names skills or keeps notes, has the tool for it, listed or not.
             if *spawns != Spawns::None {
                 listed.push(ToolPattern::new(TASK));
             }
-            if !definition.secrets.is_empty() {
-                listed.push(ToolPattern::new(REQUEST_SECRET));
-            }
+            let said = [
+                (!definition.secrets.is_empty(), REQUEST_SECRET),
+                (!definition.skills.include.is_empty(), SKILL),
+                (definition.memory.is_some(), MEMORY),
+            ];
+            listed.extend(said.iter().filter(|it| it.0).map(|(_, tool)| ToolPattern::new(tool)));
         }
         let mut own = Rights::from(&tools);
         if *spawns == Spawns::None {

@@ -36,10 +36,11 @@ pub use self::alike::Alike;
 use crate::{
     broker::Broker,
     effective::EffectiveAgent,
-    event::Sink,
+    event::{Masked, Sink},
     id::{Taken, TaskId, TaskPath},
     limits::{Budget, Limits},
     outcome::Outcome,
+    peers::Peers,
     preflight::{Caller, Settings, Situation, preflight},
     recorder::Recorder,
     refusal::{Refusal, Refused},
@@ -75,6 +76,11 @@ pub trait Surroundings: Send + Sync {
 
     /// The tools of an agent that works here. Servers may have to be started for it.
     fn equip<'a>(&'a self, wearer: Wearer<'a>) -> BoxFuture<'a, Result<Equipment, Unavailable>>;
+
+    /// What a task that was just equipped is told besides, at its beginning: what it remembers, which skills it has.
+    fn brief(&self, _task: TaskId) -> Option<String> {
+        None
+    }
 
     /// How tasks get worktrees of their own.
     ///
@@ -170,6 +176,8 @@ struct Shared {
     alike: Alike,
     slots: Arc<Semaphore>,
     taken: Mutex<Taken<'static>>,
+    /// Where they write to each other, if they may.
+    peers: Option<Peers>,
     /// Those that have not ended, however deep they stand.
     alive: Mutex<HashMap<TaskId, CancellationToken>>,
 }
@@ -217,11 +225,13 @@ impl Runner {
 
     /// The same beside others, whose agents have much in common with those of this one.
     #[must_use]
-    pub fn beside(surroundings: Arc<dyn Surroundings>, common: Common, alike: Alike) -> Self {
+    pub fn beside(surroundings: Arc<dyn Surroundings>, mut common: Common, alike: Alike) -> Self {
         let slots = Arc::new(Semaphore::new(common.concurrency.max(1)));
         let around = Around::default();
+        common.sink = Arc::new(Masked::new(common.sink, Arc::clone(&around.mask)));
         let (taken, alive) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Shared { surroundings, common, around, alike, slots, taken, alive }))
+        let peers = common.settings.peers.map(Peers::new);
+        Self(Arc::new(Shared { surroundings, common, around, alike, slots, taken, peers, alive }))
     }
 
     /// What nobody may see: for whoever shows something of these tasks.
@@ -328,16 +338,19 @@ impl Runner {
         };
         let new = agents.into_iter().zip(budgets).map(|(agent, budget)| {
             let (id, cancel) = (TaskId::new(), cancel.child_token());
+            let join = |it: &Peers| it.join(id, agent.path.clone(), parent.map(|it| it.id));
+            let peer = self.0.peers.as_ref().map(join).map(Arc::new);
             let task = Box::new(life::Task {
                 runner: self.clone(),
                 id,
                 parent: parent.map(|it| it.id),
                 known: Arc::clone(&known),
-                agent,
+                agent: Arc::new(agent),
                 budget: Arc::new(budget),
                 alive: self.lives(id, &cancel),
                 cancel,
                 site: parent.map(|it| it.site.clone()),
+                peer,
             });
             let recorder = task.recorder();
             (task, recorder)

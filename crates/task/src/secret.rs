@@ -5,11 +5,15 @@
 //! value. A request that nobody can or does answer is denied: at once for an agent in the background, and where nobody is there; after a
 //! while otherwise. Every request has a number, so that no answer ever meets another question.
 //!
+//! Where a program that runs tasks has the values from is [`sources`]; who agrees, and for how long, is the business of a [`vault`].
+//!
 //! The value never becomes part of a message. It is a variable of the environment of single calls: of those that name it, as long as the
 //! approval holds, looked at again before each one. From its delivery on it is masked everywhere.
 
 mod desk;
+pub mod sources;
 mod tool;
+pub mod vault;
 
 use std::{
     fmt,
@@ -25,8 +29,10 @@ use agents_tool::{
 use secrecy::SecretString;
 
 pub use self::{
-    desk::{Desk, SecretError},
+    desk::{Answers, Desk, Granted, SecretError},
+    sources::{SecretSettings, SecretSource},
     tool::{REQUEST_SECRET, RequestSecret},
+    vault::Vault,
 };
 use crate::{
     id::{TaskId, TaskPath},
@@ -94,6 +100,15 @@ pub enum Denied {
     /// Nobody answered in time.
     #[error("nobody answered in time")]
     TooLate,
+    /// The user has not said where it is.
+    #[error("the user's configuration does not say where it is")]
+    NoSource,
+    /// There is nothing where the user says that it is, or it cannot be read.
+    #[error("it is not to be had where the user's configuration says that it is")]
+    NoValue,
+    /// It could not be hidden.
+    #[error("its value is too short to be hidden")]
+    TooShort,
 }
 
 /// The secrets of one task.
@@ -165,8 +180,7 @@ impl Pocket {
             return Err(Denied::Nobody);
         }
         let reason = reason.map(str::trim).filter(|it| !it.is_empty());
-        let reason =
-            reason.map(|it| self.mask.apply(&it.chars().take(MAX_REASON).collect::<String>()));
+        let reason = reason.map(|it| self.mask.apply(&on_one_line(it)));
         let (value, until) = self.desk.ask(self.task, &self.path, &key, reason).await?;
         self.take(&key, value, until);
         Ok(key)
@@ -203,6 +217,12 @@ impl Drop for Pocket {
     }
 }
 
+/// The beginning of a text as it can be shown to whoever decides: an agent wrote it, and must not be able to write more than a line.
+fn on_one_line(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().map(plain).take(MAX_REASON).collect()
+}
+
 /// Whether a text has this word in it.
 fn names(text: &str, word: &str) -> bool {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -230,6 +250,12 @@ pub(crate) fn told(key: &str, answer: &Result<SecretKey, Denied>) -> String {
         }
         Err(why) => format!("[secret:{key}] request denied: {why}"),
     }
+}
+
+/// Whether a value is long enough to be hidden from what is shown and written: others are not given to anybody.
+#[must_use]
+pub fn can_be_hidden(value: &SecretString) -> bool {
+    Mask::default().register("", value) == Masked::Yes
 }
 
 /// What becomes of a value that is delivered.

@@ -18,8 +18,14 @@ use camino::Utf8Path;
 use serde_json::{Value, json};
 
 use crate::{
-    broker::DEFAULT_PATIENCE, limits::Limits, preflight::Settings, request::Form,
+    broker::DEFAULT_PATIENCE,
+    limits::Limits,
+    peers::PeerLimits,
+    preflight::Settings,
+    request::Form,
     runner::DEFAULT_CONCURRENCY,
+    secret::Asks,
+    subagents::{HookDef, OnFailure},
 };
 
 /// The keys of `[tasks]` that the room of tools reads: how programs are confined.
@@ -42,6 +48,14 @@ pub struct TaskSettings {
     pub concurrency: usize,
     /// How long a question waits for an answer: `approval-timeout`.
     pub approval: Duration,
+    /// Whether background tasks may ask for secrets: `background-secrets`.
+    pub background_secrets: Asks,
+    /// Whether tasks may write to each other: `peer-messages`.
+    pub peers: Peers,
+    /// What runs when a task begins: `start-hooks`.
+    pub start_hooks: Vec<HookDef>,
+    /// What runs when one has ended: `stop-hooks`.
+    pub stop_hooks: Vec<HookDef>,
     /// What there is to say about them.
     pub findings: Vec<Finding>,
 }
@@ -57,6 +71,10 @@ impl Default for TaskSettings {
             limits,
             concurrency: DEFAULT_CONCURRENCY,
             approval: DEFAULT_PATIENCE,
+            background_secrets: Asks::Nobody,
+            peers: Peers::MayNot,
+            start_hooks: Vec::new(),
+            stop_hooks: Vec::new(),
             findings: Vec::new(),
         }
     }
@@ -67,6 +85,18 @@ const FORMS: [(&str, Form); 3] = [
     ("schema-free", Form::SchemaFree),
     ("independent", Form::Independent),
 ];
+
+/// Whether tasks may write to each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Peers {
+    /// They may: `peer-messages = true`.
+    May,
+    /// They may not.
+    #[default]
+    MayNot,
+}
+
+const BACKGROUND_SECRETS: [(&str, Asks); 2] = [("deny", Asks::Nobody), ("ask", Asks::Somebody)];
 
 impl TaskSettings {
     /// Reads the file; a missing one means the defaults, a broken one is an error.
@@ -121,6 +151,14 @@ impl TaskSettings {
         limits.time = time(table, "max-time").or(limits.time);
         limits.cost = dollars(table, "max-cost").or(limits.cost);
         self.approval = time(table, "approval-timeout").unwrap_or(self.approval);
+        if let Some(asks) = table.choice("background-secrets", &BACKGROUND_SECRETS) {
+            self.background_secrets = asks;
+        }
+        if table.boolean("peer-messages") == Some(true) {
+            self.peers = Peers::May;
+        }
+        self.start_hooks = hooks(table, "start-hooks");
+        self.stop_hooks = hooks(table, "stop-hooks");
         match table.count("max-concurrency") {
             Some(0) => table.report(Finding::error("`max-concurrency` is at least 1")),
             Some(most) => self.concurrency = usize::try_from(most).unwrap_or(usize::MAX),
@@ -145,6 +183,7 @@ impl TaskSettings {
             bypass: self.bypass,
             limits: self.limits,
             models,
+            peers: (self.peers == Peers::May).then(PeerLimits::default),
         }
     }
 
@@ -166,6 +205,8 @@ impl TaskSettings {
 
     fn shown(&self) -> Vec<(&'static str, Value)> {
         let form = FORMS.iter().find(|it| it.1 == self.form).map_or("default", |it| it.0);
+        let secrets = BACKGROUND_SECRETS.iter().find(|it| it.1 == self.background_secrets);
+        let secrets = secrets.map_or("deny", |it| it.0);
         let depth = self.max_depth.map_or(json!("unlimited"), |it| json!(it));
         let mut all = vec![
             ("form", json!(form)),
@@ -174,14 +215,45 @@ impl TaskSettings {
             ("allow-bypass-permissions", json!(self.bypass == Bypass::Allowed)),
             ("max-concurrency", json!(self.concurrency)),
             ("approval-timeout", json!(span::written(self.approval))),
+            ("background-secrets", json!(secrets)),
+            ("peer-messages", json!(self.peers == Peers::May)),
         ];
         let Limits { turns, time, tokens, cost, children } = self.limits;
         let counted = [("max-turns", turns), ("max-tokens", tokens), ("max-children", children)];
         all.extend(counted.into_iter().filter_map(|(key, most)| Some((key, json!(most?)))));
+        for (key, hooks) in [("start-hooks", &self.start_hooks), ("stop-hooks", &self.stop_hooks)] {
+            if !hooks.is_empty() {
+                all.push((key, hooks.iter().map(shown_hook).collect()));
+            }
+        }
         all.extend(time.map(|it| ("max-time", json!(span::written(it)))));
         all.extend(cost.map(|it| ("max-cost", json!(it.to_string()))));
         all
     }
+}
+
+/// Commands that run at a moment of a task's life.
+fn hooks(table: &Table<'_>, key: &'static str) -> Vec<HookDef> {
+    let read = |table: Table<'_>| {
+        let command = table.required_string("command");
+        let timeout = time(&table, "timeout");
+        let closed = table.boolean("fail-closed") == Some(true);
+        table.deny_unknown();
+        let mut hook = HookDef::new(command?.to_string());
+        hook.timeout = timeout.unwrap_or(hook.timeout);
+        hook.failure = if closed { OnFailure::Stop } else { OnFailure::GoOn };
+        Some(hook)
+    };
+    let all = table.tables(key).into_iter();
+    all.filter_map(|it| read(it.labelled(format!("[[tasks.{key}]]")))).collect()
+}
+
+fn shown_hook(hook: &HookDef) -> Value {
+    let mut shown = json!({ "command": hook.command, "timeout": span::written(hook.timeout) });
+    if hook.failure == OnFailure::Stop {
+        shown["fail-closed"] = json!(true);
+    }
+    shown
 }
 
 fn time(table: &Table<'_>, key: &'static str) -> Option<Duration> {

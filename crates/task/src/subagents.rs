@@ -38,7 +38,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::{
     config::{Model, SubAgentConfig, Toolbox},
     error::SubAgentError,
-    hooks::{HookDef, OnFailure},
+    hooks::{HookDef, LifeHooks, OnFailure},
     plan::{PlanTaskId, TaskEvent, TaskOutcome},
     state::{SubAgentState, SubAgentStatus},
 };

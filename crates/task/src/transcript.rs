@@ -33,6 +33,7 @@ mod writer;
 
 use camino::Utf8PathBuf;
 
+pub(crate) use self::wire::hide_in;
 pub use self::{
     chain::{Break, ChainKey, Verdict},
     claim::Claim,

@@ -163,10 +163,11 @@ pub fn tools_of(
 }
 
 /// Runs an agent until it ends. It has begun when this returns.
-pub fn run(
-    agent: EffectiveAgent,
+pub fn run<A: Into<Arc<EffectiveAgent>>>(
+    agent: A,
     ground: Ground,
-) -> impl Future<Output = Outcome> + Send + 'static {
+) -> impl Future<Output = Outcome> + Send + use<A> {
+    let agent = agent.into();
     let mut emitter = Emitter::new(ground.id, agent.path.clone(), Arc::clone(&ground.sink));
     emitter.start(agent.name.as_str(), &agent.model.model.to_string(), agent.chosen.clone());
     run_begun(agent, ground, emitter)
@@ -177,7 +178,7 @@ pub fn run(
 /// Thousands may be in the middle of a turn at the same time: what an agent has is in one place, and what only a part of a turn needs is
 /// not there during the others.
 pub(crate) fn run_begun(
-    agent: EffectiveAgent,
+    agent: Arc<EffectiveAgent>,
     mut ground: Ground,
     emitter: Emitter,
 ) -> impl Future<Output = Outcome> + Send + 'static {
@@ -196,7 +197,7 @@ pub(crate) fn run_begun(
 
 /// One task, and everything that changes while it runs.
 struct Task {
-    agent: EffectiveAgent,
+    agent: Arc<EffectiveAgent>,
     ground: Ground,
     emitter: Emitter,
     history: History,
@@ -219,7 +220,7 @@ struct Task {
 }
 
 impl Task {
-    fn new(agent: EffectiveAgent, ground: Ground, emitter: Emitter) -> Self {
+    fn new(agent: Arc<EffectiveAgent>, ground: Ground, emitter: Emitter) -> Self {
         let schema = agent.schema.as_ref().map(|(schema, _)| schema);
         let offered = ground.tools.inner().offered().into_iter().filter(|it| it.name != YIELD);
         let mut specs: Vec<ToolSpec> = offered

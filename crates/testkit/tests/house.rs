@@ -132,8 +132,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     // Suites stand outside the house; they use the program as everybody does.
     ("hosts-suite", &["agents-system", "agents-testkit"]),
     ("models-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
-    ("faults-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("mcp-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
+    ("faults-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
 ];
 
 /// Past this, a file is two files.

@@ -1,6 +1,6 @@
 //! The tools that there are.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
@@ -13,12 +13,13 @@ use crate::{
 /// The tools that there are, by name. What of it an agent may use is not decided here.
 #[derive(Clone, Default)]
 pub struct Catalogue {
-    tools: BTreeMap<String, Arc<dyn Tool>>,
+    /// In the order of their names. Every agent has a list of its own, and there may be thousands.
+    tools: Vec<Arc<dyn Tool>>,
 }
 
 impl std::fmt::Debug for Catalogue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.tools.keys()).finish()
+        f.debug_set().entries(self.tools.iter().map(|it| it.name())).finish()
     }
 }
 
@@ -35,19 +36,26 @@ impl Catalogue {
 
     /// With one more that others use, too.
     pub fn add_shared(&mut self, tool: Arc<dyn Tool>) -> Result<(), TwoTools> {
-        let name = tool.name().to_owned();
-        if self.tools.contains_key(&name) {
-            return Err(TwoTools(name));
+        match self.place(tool.name()) {
+            Ok(_) => Err(TwoTools(tool.name().to_owned())),
+            Err(free) => {
+                self.tools.insert(free, tool);
+                Ok(())
+            }
         }
-        self.tools.insert(name, tool);
-        Ok(())
+    }
+
+    /// Where a tool of that name is, or would be.
+    fn place(&self, name: &str) -> Result<usize, usize> {
+        self.tools.binary_search_by(|it| it.name().cmp(name))
     }
 
     /// The tool of that name.
     pub fn get(&self, name: &str) -> Result<&Arc<dyn Tool>, ToolError> {
-        self.tools.get(name).ok_or_else(|| ToolError::Unknown {
+        let found = self.place(name).map(|at| &self.tools[at]);
+        found.map_err(|_| ToolError::Unknown {
             name: name.to_owned(),
-            offered: self.tools.keys().cloned().collect(),
+            offered: self.tools.iter().map(|it| it.name().to_owned()).collect(),
         })
     }
 }
@@ -59,7 +67,7 @@ impl Executor for Catalogue {
             description: tool.description().to_owned(),
             input_schema: tool.schema(),
         };
-        self.tools.values().map(spec).collect()
+        self.tools.iter().map(spec).collect()
     }
 
     fn intent(&self, request: &Request, context: &CallContext) -> Result<Intent, ToolError> {

@@ -16,6 +16,7 @@
 //! Hooks are told nothing of a call that cannot be made anyway: of a tool that is not there, or with an input that is not understood.
 
 mod engine;
+mod own;
 mod translate;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 pub use engine::{Choose, Chosen, Engine};
+pub use own::{All, OwnHooks};
 
 use crate::{
     context::CallContext,

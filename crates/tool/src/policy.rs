@@ -130,6 +130,13 @@ pub enum Why {
     Protected(String),
     /// A hook wants somebody to agree, for this reason.
     Hook(String),
+    /// It gets the secret that it is about.
+    Secret {
+        /// Where that comes from.
+        from: String,
+        /// What for, as the agent says.
+        reason: Option<String>,
+    },
 }
 
 /// What becomes of a call.
@@ -189,6 +196,14 @@ impl fmt::Display for Question {
             Why::Hook(reason) => write!(f, "a hook asks about `{tool}`: {reason}"),
             Why::Protected(file) => {
                 write!(f, "`{tool}` changes `{file}`, which others run or trust")
+            }
+            Why::Secret { from, reason } => {
+                let key = self.about.as_deref().unwrap_or_default();
+                write!(f, "it wants the secret `{key}` (from {from})")?;
+                match reason {
+                    Some(reason) => write!(f, " and says: {reason}"),
+                    None => Ok(()),
+                }
             }
         }
     }

@@ -1,14 +1,28 @@
 //! Secrets must not be seen: every known value is replaced before anybody reads a result.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::RwLock};
+mod wrapped;
+
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    ops::Range,
+    sync::{RwLock, RwLockReadGuard},
+};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use secrecy::{ExposeSecret as _, SecretString};
 
 /// Shorter values would replace half of what is said.
 const SHORTEST: usize = 8;
+/// Lines of a value that has several are masked by themselves from this length on: shorter ones may be anything.
+const SHORTEST_LINE: usize = 16;
+/// What is held back of text that comes in pieces, besides twice the longest value: a value may be wrapped over lines.
+const HELD_BACK: usize = 64;
 
 /// The values that must not be seen, each with what is shown instead: `<SECRET:kind:nonce:number>`.
+///
+/// A value is also known where it is wrapped over lines (with or without their numbers), quoted as JSON, or written into an address. What a program made
+/// of it otherwise, an encoding or a hash, is not known.
 #[derive(Debug)]
 pub struct Mask {
     nonce: u64,
@@ -44,6 +58,10 @@ impl Default for Mask {
 }
 
 impl Mask {
+    fn known(&self) -> RwLockReadGuard<'_, Known> {
+        self.known.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
     /// Masks a value from now on. The same value keeps what is shown for it.
     pub fn register(&self, key: &str, value: &SecretString) -> Masked {
         let value = value.expose_secret();
@@ -51,47 +69,60 @@ impl Mask {
             return Masked::TooShort;
         }
         let mut known = self.known.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if known.values.contains_key(value) {
+            return Masked::Yes;
+        }
         // Programs like to quote what they print.
         let quoted = serde_json::to_string(value).unwrap_or_default();
-        let quoted = quoted.trim_matches('"');
+        let lines = value.lines().map(str::trim).filter(|it| it.len() >= SHORTEST_LINE);
+        let forms = [
+            value.to_owned(),
+            quoted.trim_matches('"').to_owned(),
+            value.trim().to_owned(),
+            in_address(value),
+            wrapped::unwrapped(value.trim()),
+        ];
         let index = known.values.len();
         let shown = format!("<SECRET:{}:{:016x}:{index}>", kind(key), self.nonce);
-        let shown = known.values.get(value).cloned().unwrap_or(shown);
-        for form in [value, quoted, value.trim()] {
+        for form in forms.into_iter().chain(lines.map(str::to_owned)) {
             if form.len() >= SHORTEST {
-                known.values.entry(form.to_owned()).or_insert_with(|| shown.clone());
+                known.values.entry(form).or_insert_with(|| shown.clone());
             }
         }
         known.rebuild();
         Masked::Yes
     }
 
+    /// Whether there is nothing to hide.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known().search.is_none()
+    }
+
     /// The text without any known value. Where values overlap, the longest one counts.
     #[must_use]
     pub fn apply(&self, text: &str) -> String {
-        let known = self.known.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match &known.search {
-            Some((search, shown)) => search.replace_all(text, shown),
-            None => text.to_owned(),
-        }
+        self.hide(text).into_owned()
     }
 
     /// The same, without a copy where there is nothing to hide.
     #[must_use]
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let known = self.known.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match &known.search {
-            Some((search, shown)) if search.is_match(text) => {
-                Cow::Owned(search.replace_all(text, shown))
-            }
-            _ => Cow::Borrowed(text),
+        let known = self.known();
+        let found = known.find(text);
+        if found.is_empty() {
+            return Cow::Borrowed(text);
         }
+        let mut out = String::with_capacity(text.len());
+        let at = known.replace(text, &found, text.len(), &mut out);
+        out.push_str(&text[at..]);
+        Cow::Owned(out)
     }
 
     /// For text that comes in pieces: a value may be cut anywhere.
     #[must_use]
     pub fn stream(&self) -> MaskStream<'_> {
-        MaskStream { mask: self, held: String::new() }
+        MaskStream { mask: self, held: Held::default() }
     }
 }
 
@@ -106,48 +137,108 @@ impl Known {
             self.search = Some((search, shown));
         }
     }
+
+    /// Where values stand, in order, none over another, each with what is shown for it.
+    fn find(&self, text: &str) -> Vec<(Range<usize>, usize)> {
+        let Some((search, _)) = &self.search else { return Vec::new() };
+        let exact = search.find_iter(text).map(|it| (it.range(), it.pattern().as_usize()));
+        let mut found: Vec<(Range<usize>, usize)> = exact.collect();
+        let over_lines = wrapped::find(search, text);
+        if over_lines.is_empty() {
+            return found;
+        }
+        found.extend(over_lines);
+        found.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+        found.dedup_by(|next, kept| {
+            let overlaps = next.0.start < kept.0.end;
+            if overlaps {
+                kept.0.end = kept.0.end.max(next.0.end);
+            }
+            overlaps
+        });
+        found
+    }
+
+    /// Writes the text up to the last value that begins before `end`, without values, and tells how far that is.
+    fn replace(
+        &self,
+        text: &str,
+        found: &[(Range<usize>, usize)],
+        end: usize,
+        out: &mut String,
+    ) -> usize {
+        let Some((_, shown)) = &self.search else { return 0 };
+        let mut at = 0;
+        for (range, pattern) in found.iter().take_while(|(range, _)| range.start < end) {
+            out.push_str(&text[at..range.start]);
+            out.push_str(&shown[*pattern]);
+            at = range.end;
+        }
+        at
+    }
+}
+
+/// What is held back of a text that comes in pieces.
+#[derive(Debug, Default)]
+pub struct Held(String);
+
+impl Held {
+    /// One more piece; gives out what is certain by now.
+    pub fn push(&mut self, piece: &str, mask: &Mask) -> String {
+        self.0.push_str(piece);
+        let known = mask.known();
+        if known.search.is_none() {
+            return std::mem::take(&mut self.0);
+        }
+        // A value that begins before here is whole.
+        let mut safe = self.0.len().saturating_sub(2 * known.longest + HELD_BACK);
+        while !self.0.is_char_boundary(safe) {
+            safe -= 1;
+        }
+        let found = known.find(&self.0);
+        let mut out = String::new();
+        // A longer one may still begin where one does that begins later.
+        let at = known.replace(&self.0, &found, safe, &mut out);
+        let end = safe.max(at);
+        out.push_str(&self.0[at..end]);
+        self.0.drain(..end);
+        out
+    }
+
+    /// The rest, after which it holds nothing.
+    pub fn finish(&mut self, mask: &Mask) -> String {
+        mask.apply(&std::mem::take(&mut self.0))
+    }
 }
 
 /// Masks text that comes in pieces.
 #[derive(Debug)]
 pub struct MaskStream<'m> {
     mask: &'m Mask,
-    held: String,
+    held: Held,
 }
 
 impl MaskStream<'_> {
     /// One more piece; gives out what is certain by now.
     pub fn push(&mut self, piece: &str) -> String {
-        self.held.push_str(piece);
-        let known = self.mask.known.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let Some((search, shown)) = &known.search else { return std::mem::take(&mut self.held) };
-        // A value that begins before here is whole.
-        let mut safe = self.held.len().saturating_sub(known.longest.saturating_sub(1));
-        while !self.held.is_char_boundary(safe) {
-            safe -= 1;
-        }
-        let mut out = String::new();
-        let mut at = 0;
-        for found in search.find_iter(&self.held) {
-            // A longer one may still begin where this one does.
-            if found.start() >= safe {
-                break;
-            }
-            out.push_str(&self.held[at..found.start()]);
-            out.push_str(&shown[found.pattern().as_usize()]);
-            at = found.end();
-        }
-        let end = safe.max(at);
-        out.push_str(&self.held[at..end]);
-        self.held.drain(..end);
-        out
+        self.held.push(piece, self.mask)
     }
 
     /// The rest.
     #[must_use]
-    pub fn finish(self) -> String {
-        self.mask.apply(&self.held)
+    pub fn finish(mut self) -> String {
+        self.held.finish(self.mask)
     }
+}
+
+/// The value as it stands in an address.
+fn in_address(value: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let one = |byte: u8| match plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    value.bytes().map(one).collect()
 }
 
 /// What kind of secret a name speaks of.

@@ -139,7 +139,7 @@ impl<'a> Judge<'a> {
             match self.world.run(&["show", id(task)]) {
                 Ok(output) if output.status.success() => {}
                 Ok(output) => {
-                    self.wrong(format!("{} cannot be shown: {}", id(task), said(&output)))
+                    self.wrong(format!("{} cannot be shown: {}", id(task), said(&output)));
                 }
                 Err(error) => self.wrong(error.to_string()),
             }

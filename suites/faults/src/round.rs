@@ -218,7 +218,7 @@ fn happen(
         let all = stage.clients.len() == width;
         let quiet =
             || processes::below(&world.root()).iter().all(|it| it.part() == Part::Supervisor);
-        if (all && struck) || (all && quiet()) || since.elapsed() > PATIENCE {
+        if (all && (struck || quiet())) || since.elapsed() > PATIENCE {
             break;
         }
         std::thread::sleep(GLANCE);

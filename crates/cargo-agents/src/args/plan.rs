@@ -231,6 +231,9 @@ pub(crate) struct PlanManner {
     /// Let them do this without asking, such as `edit` or `bash(cargo *)`
     #[arg(long, value_name = "TOOL")]
     pub(crate) allow: Vec<String>,
+    /// Give them this secret without asking, if their definitions list it
+    #[arg(long = "secret", value_name = "NAME")]
+    pub(crate) secrets: Vec<String>,
     /// Let worktrees begin with what is not committed, too
     #[arg(long)]
     pub(crate) dirty: bool,

@@ -229,6 +229,9 @@ pub(crate) struct Manner {
     /// Let it do this without asking, such as `edit` or `bash(cargo *)`
     #[arg(long, value_name = "TOOL")]
     pub(crate) allow: Vec<String>,
+    /// Give it this secret without asking, if its definition lists it
+    #[arg(long = "secret", value_name = "NAME")]
+    pub(crate) secrets: Vec<String>,
     /// Work in a git worktree of its own; what was done comes back when the task has completed
     #[arg(long)]
     pub(crate) isolated: bool,

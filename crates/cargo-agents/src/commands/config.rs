@@ -6,7 +6,7 @@ use agents_model::settings::ModelSettings;
 use agents_plan::engine::settings::RestateSettings;
 use agents_plugin::config::{Config, Origin, Setting};
 use agents_system::edit::{Edit, Format, apply};
-use agents_task::{TaskSettings, telemetry::TelemetrySettings};
+use agents_task::{TaskSettings, secret::SecretSettings, telemetry::TelemetrySettings};
 use agents_tool::settings::ToolSettings;
 use camino::Utf8Path;
 use serde::Serialize;
@@ -82,6 +82,7 @@ pub(crate) fn run(
             output.findings(&TaskSettings::load(dirs)?.findings);
             output.findings(&ToolSettings::load(dirs)?.findings);
             output.findings(&RestateSettings::load(dirs)?.findings);
+            output.findings(&SecretSettings::load(dirs)?.findings);
             output.findings(&TelemetrySettings::load(dirs)?.findings);
         }
     }
@@ -97,6 +98,7 @@ fn all(settings: &Settings) -> Result<Vec<Setting>, Failure> {
     all.extend(ModelSettings::settings(dirs)?);
     all.extend(ToolSettings::settings(dirs)?);
     all.extend(RestateSettings::settings(dirs)?);
+    all.extend(SecretSettings::settings(dirs)?);
     all.extend(TelemetrySettings::settings(dirs)?);
     all.extend(tables);
     Ok(all)

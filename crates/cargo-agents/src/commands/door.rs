@@ -2,7 +2,7 @@
 
 #[cfg(feature = "script")]
 pub(crate) mod interpreter;
-pub(super) mod offer;
+pub(crate) mod offer;
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 

@@ -16,6 +16,7 @@ mod logs;
 pub(crate) mod place;
 mod resume;
 mod run;
+pub(crate) mod secrets;
 pub(crate) mod show;
 mod terminal;
 mod told;
@@ -35,12 +36,12 @@ use agents_task::{
 use agents_tool::{Grant, GrantKind};
 use camino::Utf8PathBuf;
 
-pub(super) use self::place::Place;
 use self::{
     assignment::Input,
     terminal::Terminal,
     work::{Job, run_all},
 };
+pub(super) use self::{place::Place, work::HOOKS};
 use crate::{
     args::{BatchArgs, ResumeArgs, RunArgs, TaskCommand},
     failure::Failure,
@@ -115,6 +116,7 @@ pub(super) fn result_of(
         batch: request.into(),
         modes: (PermissionMode::Default, PermissionMode::Default),
         allowed: Vec::new(),
+        secrets: Vec::new(),
         concurrency: None,
         carry: Carry::Committed,
         settle: Settle::Apply,

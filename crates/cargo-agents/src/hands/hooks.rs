@@ -63,6 +63,7 @@ impl Choose for PluginHooks {
             handlers: chosen.handlers.into_iter().map(stand).collect(),
             temporary: chosen.temporary,
             findings: chosen.findings,
+            fail_closed: Vec::new(),
         }
     }
 }

@@ -78,6 +78,7 @@ fn the_help_of_an_empty_home_reads_like_this() {
       plan         Run a graph of sub-agents that survives crashes, and see what became of it
       plugin       See, check and fetch plugins
       search       Find plugins in your registries, in the crates of this workspace and on crates.io
+      secret       See which secrets agents may be given, and where they come from
       self-update  Install the newest version of this program
       status       What is active here and why, and whether your coding agents have it
       sync         Bring them what this workspace's crates offer

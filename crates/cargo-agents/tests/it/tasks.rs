@@ -23,9 +23,11 @@ mod background;
 mod by_host;
 mod isolated;
 mod kept;
+mod knowledge;
 mod once;
 #[cfg(unix)]
 mod racing;
+mod secrets;
 mod telemetry;
 
 /// A workspace whose only model plays this script, with an agent `helper` that may use everything.

@@ -1,6 +1,6 @@
 //! Nodes that come in: those of the graph, those that are added while it runs, and those that are done again.
 
-use super::{Cell, Claims, Flow, Scheduler, State, Traits, claims};
+use super::{Cell, Claims, Flow, Scheduler, State, Traits};
 use crate::{
     event::{Index, Rejected},
     graph::{GraphError, Injection, Join, Work},
@@ -12,16 +12,19 @@ impl Scheduler {
         let first = self.cells.len();
         self.cells.resize_with(self.graph.nodes().len(), Cell::default);
         self.unmet.resize(self.cells.len(), 0);
-        let new = self.graph.indices().zip(self.graph.nodes()).skip(first);
-        self.traits.extend(new.map(|(index, node)| Traits {
-            key: claims::key_of(node.priority, index),
+        self.traits.extend(self.graph.nodes().iter().skip(first).map(|node| Traits {
+            rank: 0,
             plain: node.when.is_none() && matches!(node.work, Work::Agent(_)),
             timed: node.deadlines != Default::default(),
             claims: Claims::wants(node, &self.graph),
         }));
         self.open += self.cells.len() - first;
         self.claims.grow(&self.graph);
-        self.ready.grow(&self.graph);
+        let ready = self.ready.grow(&self.graph);
+        for (index, rank) in self.ready.ranks() {
+            self.traits[index.at()].rank = rank;
+        }
+        ready.iter().for_each(|it| self.ready.insert(self.traits[it.at()].rank));
         for at in first..self.cells.len() {
             let Work::Join(join) = &self.graph.nodes()[at].work else { continue };
             let judge = if let Join::Judge { judge, .. } = join { Some(judge) } else { None };

@@ -5,11 +5,12 @@ use crate::{event::Index, graph::Graph};
 
 const BITS: usize = u64::BITS as usize;
 
-/// Nodes that could start. Each has a rank, by priority and then by position; the greatest starts first.
+/// A place among all nodes, by priority and then by position: the greatest starts first.
+pub(super) type Rank = u32;
+
+/// Nodes that could start, by their ranks.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
-    /// By position.
-    ranks: Vec<u32>,
     /// By rank.
     nodes: Vec<Index>,
     /// A bit for each rank, then a bit for each word of the level below that is not empty, up to one word.
@@ -17,8 +18,8 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Takes in the nodes of a graph that has grown; what was there stays.
-    pub(super) fn grow(&mut self, graph: &Graph) {
+    /// Ranks the nodes of a graph that has grown, the least first. Nothing is ready then; what was is handed back.
+    pub(super) fn grow(&mut self, graph: &Graph) -> Vec<Index> {
         let mut there = Vec::new();
         while let Some(index) = self.pop() {
             there.push(index);
@@ -26,24 +27,25 @@ impl Ready {
         self.nodes = graph.indices().collect();
         let nodes = graph.nodes();
         self.nodes.sort_unstable_by_key(|it| key_of(nodes[it.at()].priority, *it));
-        self.ranks = vec![0; self.nodes.len()];
-        for (rank, index) in self.nodes.iter().enumerate() {
-            self.ranks[index.at()] = u32::try_from(rank).unwrap_or(u32::MAX);
-        }
         self.levels.clear();
         let mut size = self.nodes.len();
         loop {
             size = size.div_ceil(BITS).max(1);
             self.levels.push(vec![0; size]);
             if size == 1 {
-                break;
+                return there;
             }
         }
-        there.into_iter().for_each(|it| self.insert(it));
     }
 
-    pub(super) fn insert(&mut self, index: Index) {
-        let mut at = self.ranks[index.at()] as usize;
+    /// All nodes, with their ranks.
+    pub(super) fn ranks(&self) -> impl Iterator<Item = (Index, Rank)> {
+        self.nodes.iter().copied().zip(0..)
+    }
+
+    #[inline]
+    pub(super) fn insert(&mut self, rank: Rank) {
+        let mut at = rank as usize;
         for level in &mut self.levels {
             let word = &mut level[at / BITS];
             let was_empty = *word == 0;
@@ -56,6 +58,7 @@ impl Ready {
     }
 
     /// Takes out the one that starts first.
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<Index> {
         let mut at = 0;
         for level in self.levels.iter().rev() {
@@ -78,7 +81,7 @@ impl Ready {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeSet, HashMap};
 
     use super::*;
     use crate::{graph::Node, reference::Template};
@@ -93,7 +96,8 @@ mod tests {
             });
             let graph = Graph::new("test", nodes.collect()).unwrap();
             let mut ready = Ready::default();
-            ready.grow(&graph);
+            assert_eq!(ready.grow(&graph), []);
+            let ranks: HashMap<Index, Rank> = ready.ranks().collect();
             assert_eq!(ready.pop(), None);
             let mut expected = BTreeSet::new();
             let mut dice = 17_u32;
@@ -104,11 +108,11 @@ mod tests {
                     let greatest = expected.pop_last().map(|(_, it)| it);
                     assert_eq!(ready.pop(), greatest);
                 } else {
-                    ready.insert(index);
+                    ready.insert(ranks[&index]);
                     expected.insert((key_of(graph.nodes()[index.at()].priority, index), index));
                 }
                 if round == size {
-                    ready.grow(&graph);
+                    ready.grow(&graph).iter().for_each(|it| ready.insert(ranks[it]));
                 }
             }
             while let Some((_, greatest)) = expected.pop_last() {

@@ -12,6 +12,7 @@ use crate::{
     effective::{EffectiveAgent, Planning},
     id::{Taken, TaskPath},
     limits::Limits,
+    peers::PeerLimits,
     request::{DispatchSource, Form},
 };
 
@@ -32,6 +33,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Which models are meant by what.
     pub models: Preferences,
+    /// Whether tasks may write to each other, and how much.
+    pub peers: Option<PeerLimits>,
 }
 
 impl Default for Settings {
@@ -44,6 +47,7 @@ impl Default for Settings {
             bypass: Bypass::Forbidden,
             limits: Limits::DEFAULT,
             models: Preferences::default(),
+            peers: None,
         }
     }
 }

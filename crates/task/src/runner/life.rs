@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use agents_agent::definition::{self, Isolation, Spawns};
-use agents_tool::{CallContext, tools};
+use agents_tool::{CallContext, secrets::Mask, tools};
 use futures_util::future::BoxFuture;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
@@ -14,11 +14,12 @@ use super::{
 };
 use crate::{
     effective::EffectiveAgent,
-    event::{Awaited, Emitter, What},
+    event::{self, Awaited, Emitter, What},
     id::TaskId,
     isolate::{Claim, Waiting},
     limits::Budget,
     outcome::{Ending, Failure, Outcome, Report},
+    peers::{self, Peer},
     recorder::{Recorder, Unrecorded},
     secret::{Asks, Bearer, Pocket, RequestSecret},
     transcript::Opening,
@@ -28,6 +29,8 @@ use crate::{
 
 /// What an agent thinks and works with, and the secrets that it may be given for how long.
 type Equipped = (Opened, Equipment, (Vec<String>, Option<Duration>));
+/// What a task stands on, the slot that it has, and what it is told besides.
+type Grounded = (Ground, Arc<Holder>, Option<String>);
 
 /// A task that is about to live.
 pub(super) struct Task {
@@ -35,11 +38,13 @@ pub(super) struct Task {
     pub(super) id: TaskId,
     pub(super) parent: Option<TaskId>,
     pub(super) known: Known,
-    pub(super) agent: EffectiveAgent,
+    pub(super) agent: Arc<EffectiveAgent>,
     pub(super) budget: Arc<Budget>,
     pub(super) cancel: CancellationToken,
     /// Where whoever started it works; `None` if that is nobody.
     pub(super) site: Option<Site>,
+    /// Its place among those that it may write to.
+    pub(super) peer: Option<Arc<Peer>>,
     /// It can be cancelled by its id as long as this is there.
     pub(super) alive: Alive,
 }
@@ -85,7 +90,7 @@ impl Task {
         &'a self,
         slot: OwnedSemaphorePermit,
         emitter: &'a Emitter,
-    ) -> BoxFuture<'a, Result<Box<(Ground, Arc<Holder>)>, Box<Failure>>> {
+    ) -> BoxFuture<'a, Result<Box<Grounded>, Box<Failure>>> {
         Box::pin(async move {
             let stood = self.ground(slot, emitter).await.map(Box::new);
             stood.map_err(|Unavailable { message, hint }| {
@@ -96,17 +101,18 @@ impl Task {
 
     fn run(
         self: Box<Self>,
-        stood: Box<(Ground, Arc<Holder>)>,
+        stood: Box<Grounded>,
         recorder: Box<dyn Recorder>,
         emitter: Emitter,
     ) -> BoxFuture<'static, Box<Outcome>> {
-        let (ground, slot) = *stood;
-        let Self { agent, alive, .. } = *self;
+        let (ground, slot, brief) = *stood;
+        let Self { mut agent, alive, peer, runner, .. } = *self;
+        brief.iter().for_each(|it| agent.brief(it));
         let running = run_begun(agent, Ground { recorder, ..ground }, emitter);
         Box::pin(async move {
             let outcome = running.await;
-            drop((slot, alive));
-            Box::new(outcome)
+            drop((slot, alive, peer));
+            Box::new(hidden_in(outcome, &runner.0.around.mask))
         })
     }
 
@@ -131,7 +137,7 @@ impl Task {
         &self,
         slot: OwnedSemaphorePermit,
         emitter: &Emitter,
-    ) -> Result<(Ground, Arc<Holder>), Unavailable> {
+    ) -> Result<Grounded, Unavailable> {
         let shared = &self.runner.0;
         let (site, workplace) = self.place(emitter).await?;
         let equipped = self.equipped(&site).await;
@@ -152,13 +158,16 @@ impl Task {
             let tool = RequestSecret::new(Arc::clone(pocket));
             equipment.catalogue.add(tool).map_err(two)?;
         }
+        if let Some(peer) = &self.peer {
+            peers::add_tools(&mut equipment.catalogue, peer).map_err(two)?;
+        }
         let seat = shared.common.broker.seat(self.agent.path.clone());
         let holder = Arc::new(Holder::new(slot, Arc::clone(&shared.slots)));
         let spawner = (self.agent.spawns != Spawns::None).then(|| {
             Arc::new(Spawner {
                 runner: self.runner.clone(),
                 id: self.id,
-                agent: self.agent.clone(),
+                agent: Arc::clone(&self.agent),
                 budget: Arc::clone(&self.budget),
                 holder: Arc::clone(&holder),
                 site: site.clone(),
@@ -206,7 +215,7 @@ impl Task {
             recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
         };
-        Ok((ground, holder))
+        Ok((ground, holder, shared.surroundings.brief(self.id)))
     }
 
     /// What it thinks and works with.
@@ -318,6 +327,15 @@ impl Task {
         emitter.end(&outcome);
         Box::new(outcome)
     }
+}
+
+/// What became of it, without anything that nobody may see.
+fn hidden_in(outcome: Outcome, mask: &Mask) -> Outcome {
+    if mask.is_empty() {
+        return outcome;
+    }
+    event::hidden(&outcome, mask)
+        .unwrap_or_else(|| Outcome::broke_down(outcome.id, outcome.path, false))
 }
 
 /// Removes a worktree that nothing was done in.

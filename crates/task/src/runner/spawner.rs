@@ -72,7 +72,7 @@ impl Holder {
 pub(super) struct Spawner {
     pub(super) runner: Runner,
     pub(super) id: TaskId,
-    pub(super) agent: EffectiveAgent,
+    pub(super) agent: Arc<EffectiveAgent>,
     pub(super) budget: Arc<Budget>,
     pub(super) holder: Arc<Holder>,
     /// Where the agent works; so do those that it starts.

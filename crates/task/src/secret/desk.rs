@@ -8,6 +8,7 @@ use std::{
 };
 
 use agents_tool::{grants::SecretKey, secrets::Mask};
+use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 use tokio::sync::oneshot;
 
@@ -34,6 +35,21 @@ pub enum SecretError {
     TooShort,
 }
 
+/// A secret that is given.
+#[derive(Debug)]
+pub struct Granted {
+    /// The value.
+    pub value: SecretString,
+    /// For how long; never longer than the definition of the task says.
+    pub ttl: Duration,
+}
+
+/// Somebody who answers requests as they come, instead of whoever looks for them.
+pub trait Answers: Send + Sync {
+    /// What becomes of a request. It is dropped when nobody waits for the answer any more.
+    fn answer<'a>(&'a self, request: &'a SecretRequest) -> BoxFuture<'a, Result<Granted, Denied>>;
+}
+
 /// Where requests for secrets are answered. Cheap to clone.
 #[derive(Clone)]
 pub struct Desk(Arc<Shared>);
@@ -41,6 +57,7 @@ pub struct Desk(Arc<Shared>);
 struct Shared {
     /// How long an answer is waited for; `None` if nobody is there.
     patience: Option<Duration>,
+    by: Option<Arc<dyn Answers>>,
     state: Mutex<State>,
 }
 
@@ -93,13 +110,23 @@ impl Desk {
     /// One where somebody answers, within so long.
     #[must_use]
     pub fn new(patience: Duration) -> Self {
-        Self(Arc::new(Shared { patience: Some(patience), state: Mutex::default() }))
+        Self::with(Some(patience), None)
+    }
+
+    /// One where requests are answered as they come, within so long.
+    #[must_use]
+    pub fn answered_by(answers: Arc<dyn Answers>, patience: Duration) -> Self {
+        Self::with(Some(patience), Some(answers))
     }
 
     /// One where nobody does: everything is denied at once.
     #[must_use]
     pub fn unattended() -> Self {
-        Self(Arc::new(Shared { patience: None, state: Mutex::default() }))
+        Self::with(None, None)
+    }
+
+    fn with(patience: Option<Duration>, by: Option<Arc<dyn Answers>>) -> Self {
+        Self(Arc::new(Shared { patience, by, state: Mutex::default() }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -151,22 +178,26 @@ impl Desk {
     ) -> Result<(SecretString, Instant), Denied> {
         let patience = self.0.patience.ok_or(Denied::Nobody)?;
         let (reply, answer) = oneshot::channel();
-        let id = {
+        let request = {
             let mut state = self.state();
             state.last += 1;
             let (id, secret_key) = (RequestId(state.last), key.as_str().to_owned());
             let request = SecretRequest { id, task, path: path.clone(), secret_key, reason };
-            state.waiting.push(Waiting { request, key: key.clone(), seen: Seen::No, reply });
-            id
+            let (key, own) = (key.clone(), request.clone());
+            state.waiting.push(Waiting { request: own, key, seen: Seen::No, reply });
+            request
         };
         // However this ends, the request does not stay: nobody is to answer what nobody waits for.
-        let _gone = Gone { desk: self, id };
-        match tokio::time::timeout(patience, answer).await {
-            Ok(Ok(Some(given))) => Ok(given),
-            Ok(Ok(None)) => Err(Denied::Refused),
-            Ok(Err(_)) => Err(Denied::Nobody),
-            Err(_) => Err(Denied::TooLate),
-        }
+        let _gone = Gone { desk: self, id: request.id };
+        let answered = async {
+            if let Some(by) = &self.0.by {
+                let Granted { value, ttl } = by.answer(&request).await?;
+                self.approve(task, key.as_str(), ttl).map_err(Denied::from)?;
+                self.deliver(task, key.as_str(), value).map_err(Denied::from)?;
+            }
+            answer.await.map_err(|_| Denied::Nobody)?.ok_or(Denied::Refused)
+        };
+        tokio::time::timeout(patience, answered).await.unwrap_or(Err(Denied::TooLate))
     }
 
     /// The oldest request that nobody has seen yet, of one task or of any.
@@ -256,6 +287,17 @@ impl Desk {
             state.waiting.iter().find(|it| it.request.task == task).map(|it| it.request.id)
         };
         self.deny(id.ok_or(SecretError::NotAsked)?)
+    }
+}
+
+impl From<SecretError> for Denied {
+    fn from(error: SecretError) -> Self {
+        match error {
+            SecretError::NoTask | SecretError::NotAsked => Self::Nobody,
+            SecretError::NotListed => Self::NotListed,
+            SecretError::NotApproved => Self::Refused,
+            SecretError::TooShort => Self::TooShort,
+        }
     }
 }
 

@@ -1,11 +1,19 @@
 //! Programs that run when a sub-agent starts, and when it has ended.
 
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use agents_system::{env, process::Call};
 use tokio::sync::watch;
 
-use super::state::SubAgentState;
+use super::{run::state_of, state::SubAgentState};
+use crate::{
+    event::{Event, Sink, What},
+    id::TaskId,
+};
 
 /// A command that runs at a moment of a sub-agent's life. It has a process group of its own, is ended with everything that it started
 /// when its time is over, and gets no variables but `PATH` and those below. What it prints is nobody's business.
@@ -81,6 +89,67 @@ impl Tail {
 impl Drop for Still {
     fn drop(&mut self) {
         self.0.0.send_modify(|count| *count -= 1);
+    }
+}
+
+/// How many lists of hooks run at the same time; more are not started.
+const MAX_AT_A_TIME: usize = 64;
+
+/// Runs hooks when tasks begin and when they have ended, whoever started them, and tells somebody else what happens.
+pub struct LifeHooks {
+    start: Vec<HookDef>,
+    stop: Vec<HookDef>,
+    next: Arc<dyn Sink>,
+    tail: Tail,
+    /// The agents of those that have not ended.
+    agents: Mutex<HashMap<TaskId, String>>,
+}
+
+impl LifeHooks {
+    /// With these hooks, before somebody else is told.
+    #[must_use]
+    pub fn new(start: Vec<HookDef>, stop: Vec<HookDef>, next: Arc<dyn Sink>) -> Self {
+        Self { start, stop, next, tail: Tail::default(), agents: Mutex::default() }
+    }
+
+    /// Waits until no hook runs any more, but not for ever.
+    pub fn drained(&self, longest: Duration) -> impl Future<Output = ()> + Send + use<> {
+        let gone = self.tail.gone();
+        async move {
+            let _ = tokio::time::timeout(longest, gone).await;
+        }
+    }
+
+    fn run(&self, hooks: &[HookDef], whose: Whose) {
+        // Without a runtime there is nothing to run anything on.
+        if hooks.is_empty()
+            || *self.tail.0.borrow() >= MAX_AT_A_TIME
+            || tokio::runtime::Handle::try_current().is_err()
+        {
+            return;
+        }
+        run(hooks.to_vec(), whose, self.tail.still());
+    }
+}
+
+impl Sink for LifeHooks {
+    fn event(&self, event: &Event) {
+        let agents = || self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = event.task.to_string();
+        match &event.what {
+            What::Started { agent, .. } => {
+                agents().insert(event.task, agent.clone());
+                let state = SubAgentState::Submitted;
+                self.run(&self.start, Whose { id, agent: agent.clone(), state });
+            }
+            What::Ended { outcome } => {
+                let agent = agents().remove(&event.task).unwrap_or_default();
+                let state = state_of(outcome);
+                self.run(&self.stop, Whose { id, agent, state });
+            }
+            _ => {}
+        }
+        self.next.event(event);
     }
 }
 

@@ -227,7 +227,7 @@ impl<'m> Piece<'m> {
 }
 
 /// A value without anything that nobody may see, in its keys neither.
-pub(super) fn hide_in<'v>(value: &'v Value, mask: &Mask) -> Cow<'v, Value> {
+pub(crate) fn hide_in<'v>(value: &'v Value, mask: &Mask) -> Cow<'v, Value> {
     if is_clean(value, mask) { Cow::Borrowed(value) } else { Cow::Owned(hidden(value, mask)) }
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use agents_hook::{
-    HookInput, HookOutput, Wire,
+    HookInput, HookOutput, Source, Wire,
     input::{Session, ToolCall, ToolFailure, ToolResult},
     merge, run,
 };
@@ -37,6 +37,8 @@ pub struct Chosen {
     pub temporary: Vec<TempDir>,
     /// What there is to say about those that are not run.
     pub findings: Vec<Finding>,
+    /// Those whose failure is a no.
+    pub fail_closed: Vec<Source>,
 }
 
 /// Knows the hooks that apply: which of them are for an event. It may look at the disk, and runs on a thread for that.
@@ -88,16 +90,17 @@ impl Engine {
         };
         let choose = Arc::clone(&self.choose);
         let ran = tokio::task::spawn_blocking(move || {
-            let Chosen { mut handlers, temporary, mut findings } = choose.choose(&input);
-            for handler in &mut handlers {
-                // Their process groups are ended with the time of the call.
-                handler.call = handler.call.clone().deadline(bounds.whole);
-            }
+            let Chosen { handlers, temporary, mut findings, fail_closed } = choose.choose(&input);
             let raw = DIALECT.render_input(&input);
+            // Each has its own deadline, and its process group is ended with the time of the call at the latest.
             let steps = run::run(DIALECT, &raw, &input, &handlers, bounds);
             drop(temporary);
-            let answers: Vec<_> =
-                steps.iter().map(|step| (step.source.clone(), step.output.clone())).collect();
+            let answer = |step: &run::Step| {
+                let failed = !step.findings.is_empty() && fail_closed.contains(&step.source);
+                let output = if failed { unasked(&step.source) } else { step.output.clone() };
+                (step.source.clone(), output)
+            };
+            let answers: Vec<_> = steps.iter().map(answer).collect();
             let (merged, conflicts) = merge(&answers);
             findings.extend(steps.into_iter().flat_map(|step| step.findings).chain(conflicts));
             (merged, findings)
@@ -165,6 +168,16 @@ impl Hooks for Engine {
             });
             After { output, context, stop }
         })
+    }
+}
+
+/// What a hook says that must be asked and could not be.
+fn unasked(source: &Source) -> HookOutput {
+    let reason = format!("hook `{source}` could not be asked, and must be");
+    HookOutput {
+        decision: Some(agents_hook::Decision::Deny),
+        reason: Some(reason),
+        ..HookOutput::default()
     }
 }
 

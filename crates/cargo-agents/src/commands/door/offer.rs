@@ -41,8 +41,8 @@ pub(crate) struct Program {
 }
 
 /// A skill that may be used, as it was when that was found out.
-struct Usable {
-    card: SkillCard,
+pub(crate) struct Usable {
+    pub(crate) card: SkillCard,
     skill: Skill,
     tree: SkillTree,
 }
@@ -102,9 +102,8 @@ impl Offer for Program {
     fn skill(&self, name: String) -> BoxFuture<'_, Result<LoadedSkill, Unavailable>> {
         let found = self.blocking("loading a skill", move |settings| {
             visit_again(settings, |here| {
-                let mut all = usable(here)?;
-                let at = all.iter().position(|it| it.card.name == name);
-                Ok(at.map(|at| loaded(all.swap_remove(at))).ok_or(name))
+                let all = usable(here)?;
+                Ok(all.iter().find(|it| it.card.name == name).map(loaded).ok_or(name))
             })
         });
         Box::pin(async move {
@@ -162,7 +161,7 @@ impl Offer for Program {
 }
 
 /// The skills that apply here and are what was agreed to: what waits for the user, or looks suspicious, is read by nobody.
-fn usable(here: &Here<'_>) -> Result<Vec<Usable>, Failure> {
+pub(crate) fn usable(here: &Here<'_>) -> Result<Vec<Usable>, Failure> {
     let workspace = here.workspace.as_ref();
     let (cwd, fetch) = (&here.settings.cwd, wanted::fetch(here.settings));
     let found = here.registries.skills(&here.set, workspace, cwd, fetch).skills;
@@ -206,7 +205,7 @@ fn usable(here: &Here<'_>) -> Result<Vec<Usable>, Failure> {
 }
 
 /// The text that was looked at, not what the file may have become since.
-fn loaded(it: Usable) -> LoadedSkill {
+pub(crate) fn loaded(it: &Usable) -> LoadedSkill {
     let Usable { card, skill, tree } = it;
     let (mut text, mut files) = (String::new(), Vec::new());
     for entry in &tree.entries {
@@ -219,5 +218,5 @@ fn loaded(it: Usable) -> LoadedSkill {
             _ => {}
         }
     }
-    LoadedSkill { card, text, dir: skill.dir.to_string(), files }
+    LoadedSkill { card: card.clone(), text, dir: skill.dir.to_string(), files }
 }

@@ -26,8 +26,9 @@ use agents_system::{
 use agents_task::{
     Broker, Caller, Runner, TaskRequest, TaskSettings,
     broker::Asks,
-    event::Event as TaskEvent,
+    event::{Event as TaskEvent, Sink},
     isolate::Carry,
+    subagents::LifeHooks,
     telemetry::{self, Telemetry, TelemetrySettings},
     workplace::Settle,
 };
@@ -36,14 +37,17 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    super::task::{self, Place, asks},
+    super::task::{
+        self, Place, asks,
+        secrets::{Attended, Secrets},
+    },
     board::Board,
     live::Live,
     orders::Orders,
     team::Team,
     told,
     view::{self, EventView, PlanLine, PlanRunDocument, Stand},
-    work::{self, Crew, Floor, Leave, Performer},
+    work::{self, Crew, Floor, Leave, Performer, Questions},
 };
 use crate::{
     args::{Engine, PlanManner},
@@ -64,6 +68,8 @@ pub(super) struct Studio {
     caller: Caller,
     leave: Leave,
     floor: Floor,
+    /// What runs when its tasks begin and end.
+    hooks: Arc<LifeHooks>,
     tasks: mpsc::UnboundedReceiver<(String, Box<TaskEvent>)>,
     asks: Option<Asks>,
     cancel: CancellationToken,
@@ -110,6 +116,9 @@ impl Studio {
             }
             None => (Broker::unattended(), None),
         };
+        let secrets = Secrets::load(settings, &manner.secrets)?;
+        let attended = if asks.is_some() { Attended::Here } else { Attended::No };
+        let desk = secrets.desk(&broker, attended, &said, &place);
         let spans = TelemetrySettings::load(&settings.dirs)?;
         output.findings(&spans.findings);
         let spans = Telemetry::start(&spans);
@@ -119,7 +128,7 @@ impl Studio {
         let far =
             Far { settings: RestateSettings::load(&settings.dirs)?, tell: send.clone(), note };
         let (heard, interrupt) = (floor.clone(), cancel.clone());
-        let sink = Arc::new(move |event: &TaskEvent| {
+        let shown = Arc::new(move |event: &TaskEvent| {
             // A program that ended because of Ctrl-C is not a reason to ask the model again.
             if process::interrupted() {
                 interrupt.cancel();
@@ -129,8 +138,12 @@ impl Studio {
                 drop(send.send((node.to_string(), Box::new(event.clone()))));
             }
         });
-        let sink = telemetry::besides(spans.as_ref(), sink);
-        let runner = work::runner(settings, &said, &place, broker, sink, cancel.clone());
+        let (start, stop) = (said.start_hooks.clone(), said.stop_hooks.clone());
+        let hooks = Arc::new(LifeHooks::new(start, stop, shown));
+        let sink = telemetry::besides(spans.as_ref(), Arc::clone(&hooks) as Arc<dyn Sink>);
+        let asked = Questions { broker, secrets: Some(desk) };
+        let runner = work::runner(settings, &said, &place, asked, sink, cancel.clone());
+        secrets.hide(&runner);
         if let Some(spans) = &spans {
             spans.hide(&runner.around().mask);
         }
@@ -146,6 +159,7 @@ impl Studio {
             caller,
             leave,
             floor,
+            hooks,
             tasks,
             notes,
             asks,
@@ -395,7 +409,7 @@ async fn driven(
         live.task(task, event)?;
     }
     live.pause();
-    studio.place.end().await;
+    tokio::join!(studio.place.end(), studio.hooks.drained(task::HOOKS));
     run.output.findings(&studio.place.heard());
     match ended {
         Ok(Ok((ending, scheduler))) => Ok(Driven::Ended(ending, Box::new(scheduler))),

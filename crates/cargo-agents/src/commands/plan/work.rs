@@ -24,6 +24,7 @@ use agents_task::{
     id::MAX_NAME,
     request::DispatchSource,
     runner::{Common, Running},
+    secret::Desk,
     workplace::Settle,
 };
 use agents_tool::{Grant, artifacts::ArtifactDir};
@@ -218,12 +219,18 @@ fn committed(root: &Utf8Path) -> Option<String> {
     Some(told.stdout_text().trim().to_owned())
 }
 
+/// Who answers what tasks ask.
+pub(crate) struct Questions {
+    pub(crate) broker: Broker,
+    pub(crate) secrets: Option<Desk>,
+}
+
 /// What runs tasks at a place, for a plan.
 pub(crate) fn runner(
     settings: &Settings,
     said: &TaskSettings,
     place: &Arc<Place>,
-    broker: Broker,
+    Questions { broker, secrets }: Questions,
     sink: Arc<dyn Sink>,
     cancel: CancellationToken,
 ) -> Runner {
@@ -233,7 +240,7 @@ pub(crate) fn runner(
         sink,
         artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
         transcripts: Some(task::transcripts(settings)),
-        secrets: None,
+        secrets,
         patience: Patience::default(),
         // The scheduler counts those of the plan; what they start shares the rest.
         concurrency: said.concurrency.max(1024),

@@ -85,6 +85,7 @@ pub(super) fn job(settings: &Settings, args: &BatchArgs, input: Input) -> Result
         batch,
         modes: args.manner.modes(),
         allowed: grants(&args.manner.allow),
+        secrets: args.manner.secrets.clone(),
         concurrency: args.concurrency,
         carry: args.manner.carry(),
         settle: args.manner.settle(),

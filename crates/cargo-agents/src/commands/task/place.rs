@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use agents_agent::{AgentDefinition, AgentName, Search, discover};
+use agents_agent::{AgentDefinition, AgentName, Search, definition::MemoryScope, discover};
 use agents_hook::input::Session;
 use agents_model::{
     Provider,
@@ -15,14 +15,16 @@ use agents_model::{
     settings::Kind,
 };
 use agents_plugin::probes::Acquire;
-use agents_system::finding::Finding;
+use agents_system::{explain::with_causes, finding::Finding};
 use agents_task::{
-    Surroundings,
+    Surroundings, TaskId,
     isolate::{Carry, Worktrees},
+    memory::{self, Homes, Memory},
     runner::{Equipment, Opened, Unavailable, Wearer},
+    skills::{self, Card, LoadSkill, SKILL, Shelf},
     workplace::{Isolation, Settle},
 };
-use agents_tool::{Area, hooks::NoHooks};
+use agents_tool::{Area, Rights, Tool, hooks::NoHooks, settings::Author};
 use agents_workspace::Network;
 use camino::{Utf8Path, Utf8PathBuf};
 use futures_util::future::BoxFuture;
@@ -30,7 +32,7 @@ use futures_util::future::BoxFuture;
 use super::super::{agent, model::Models};
 use crate::{
     failure::Failure,
-    hands::{self, Hands, Heard, Us},
+    hands::{self, Hands, Heard, Us, skills::Skills},
     here::{BrokenWorkspace, Here, visit},
     settings::Settings,
 };
@@ -48,6 +50,11 @@ pub(crate) struct Place {
     findings: Vec<Finding>,
     /// What is found out while tasks run.
     heard: Mutex<Vec<Heard>>,
+    skills: Arc<Skills>,
+    /// Where the program keeps what must be remembered.
+    state: Utf8PathBuf,
+    /// What tasks are told that were equipped and have not begun.
+    briefs: Mutex<HashMap<TaskId, String>>,
     /// Those that were opened, so that all tasks share their connections and permits.
     opened: Mutex<HashMap<String, Arc<dyn Provider>>>,
 }
@@ -96,6 +103,9 @@ impl Place {
             hands,
             findings,
             heard: Mutex::default(),
+            skills: Arc::new(Skills::new(settings)),
+            state: settings.dirs.state.clone(),
+            briefs: Mutex::default(),
             opened: Mutex::default(),
         })
     }
@@ -117,6 +127,13 @@ impl Place {
     fn hear(&self, heard: Heard, findings: Vec<Finding>) {
         heard.lock().unwrap_or_else(PoisonError::into_inner).extend(findings);
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).push(heard);
+    }
+
+    /// Somewhere to say what is found out while tasks run.
+    pub(crate) fn listen(&self) -> impl Fn(Finding) + Send + Sync + use<> {
+        let heard = Heard::default();
+        self.hear(Arc::clone(&heard), Vec::new());
+        move |finding| heard.lock().unwrap_or_else(PoisonError::into_inner).push(finding)
     }
 
     /// What was found out while tasks ran, each thing once.
@@ -191,6 +208,62 @@ impl Place {
     }
 }
 
+/// What an agent knows besides its definition.
+#[derive(Default)]
+struct Knowledge {
+    brief: Vec<String>,
+    tools: Vec<Arc<dyn Tool>>,
+    findings: Vec<Finding>,
+}
+
+impl Place {
+    /// The skills that an agent has, and what it remembers.
+    async fn known_to(&self, definition: &AgentDefinition, rights: &Rights) -> Knowledge {
+        let mut known = Knowledge::default();
+        if rights.allows(SKILL) {
+            let all = self.skills.cards().await;
+            match skills::chosen(&all, &definition.skills) {
+                Ok(own) if !own.is_empty() => {
+                    let own: Vec<Card> = own.into_iter().cloned().collect();
+                    known.brief.extend(skills::brief(&own));
+                    let shelf = Arc::clone(&self.skills) as Arc<dyn Shelf>;
+                    known.tools.push(Arc::new(LoadSkill::new(&own, shelf)));
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    let told = format!("agent `{}` has no skills: {error}", definition.name);
+                    known.findings.push(Finding::warning(told));
+                }
+            }
+        }
+        if let Some(scope) = definition.memory.filter(|_| memory::is_wanted(definition, rights)) {
+            match self.memory(scope, definition) {
+                Ok(memory) => {
+                    known.brief.push(memory.brief());
+                    known.tools.push(Arc::new(memory));
+                }
+                Err(why) => {
+                    let told = format!(
+                        "agent `{}` runs without what it remembers: {why}",
+                        definition.name
+                    );
+                    known.findings.push(Finding::warning(told));
+                }
+            }
+        }
+        known
+    }
+
+    fn memory(&self, scope: MemoryScope, definition: &AgentDefinition) -> Result<Memory, String> {
+        // Notes with the user are told in every project: what came along with one may not write them.
+        if scope == MemoryScope::User && self.hands.author(definition) == Author::Stranger {
+            return Err("only definitions that you trust keep notes for all projects".to_owned());
+        }
+        let homes = Homes { user: &self.state, project: &self.root };
+        Memory::open(scope, &definition.name, homes).map_err(|it| with_causes(&it))
+    }
+}
+
 /// The nearest directory that is a repository, or the directory itself.
 fn repository(cwd: &Utf8Path) -> Utf8PathBuf {
     let nearest = cwd.ancestors().find(|dir| dir.join(".git").exists());
@@ -237,15 +310,30 @@ impl Surroundings for Place {
         Ok(Isolation { worktrees: self.worktrees.clone(), repository, carry, settle })
     }
 
+    fn brief(&self, task: TaskId) -> Option<String> {
+        self.briefs.lock().unwrap_or_else(PoisonError::into_inner).remove(&task)
+    }
+
     fn equip<'a>(&'a self, wearer: Wearer<'a>) -> BoxFuture<'a, Result<Equipment, Unavailable>> {
         Box::pin(async move {
             let Wearer { definition, rights, area, id } = wearer;
+            let known = self.known_to(definition, rights).await;
             let session = Session {
                 session_id: Some(id.to_string()),
                 agent_type: Some(definition.name.to_string()),
                 ..Session::default()
             };
-            let given = self.hands.equip(hands::Wearer { definition, rights, area, session }).await;
+            let mut given =
+                self.hands.equip(hands::Wearer { definition, rights, area, session }).await;
+            known.tools.into_iter().for_each(|tool| {
+                let twice = given.catalogue.add_shared(tool).err();
+                given.findings.extend(twice.map(|it| Finding::warning(it.to_string())));
+            });
+            given.findings.extend(known.findings);
+            if !known.brief.is_empty() {
+                let mut briefs = self.briefs.lock().unwrap_or_else(PoisonError::into_inner);
+                briefs.insert(id, known.brief.join("\n\n"));
+            }
             self.hear(given.heard, given.findings);
             Ok(Equipment {
                 catalogue: given.catalogue,

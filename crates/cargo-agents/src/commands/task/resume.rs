@@ -16,6 +16,7 @@ pub(super) fn job(settings: &Settings, args: &ResumeArgs, input: Input) -> Resul
         batch: Batch::from(resumption.request),
         modes: args.manner.modes(),
         allowed: grants(&args.manner.allow),
+        secrets: args.manner.secrets.clone(),
         concurrency: None,
         carry: args.manner.carry(),
         settle: args.manner.settle(),

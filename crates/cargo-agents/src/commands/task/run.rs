@@ -26,6 +26,7 @@ pub(super) fn job(settings: &Settings, args: &RunArgs, input: Input) -> Result<J
         batch: Batch { context, tasks: vec![request] },
         modes: args.manner.modes(),
         allowed: grants(&args.manner.allow),
+        secrets: args.manner.secrets.clone(),
         concurrency: None,
         carry: args.manner.carry(),
         settle: args.manner.settle(),

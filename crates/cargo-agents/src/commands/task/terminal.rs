@@ -16,6 +16,7 @@ use super::{
     asks,
     live::{Live, told},
     place::Place,
+    secrets::Attended,
     work::{Front, Wish},
 };
 use crate::{failure::Failure, output::Output, reader::Reader};
@@ -47,8 +48,8 @@ impl<'a> Terminal<'a> {
 }
 
 impl Front for Terminal<'_> {
-    fn attends(&self) -> bool {
-        self.asker.is_some()
+    fn attended(&self) -> Attended {
+        if self.asker.is_some() { Attended::Here } else { Attended::No }
     }
 
     fn findings(&mut self, findings: &[Finding]) {

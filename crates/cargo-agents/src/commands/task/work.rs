@@ -8,9 +8,10 @@ use agents_task::{
     Batch, Broker, EffectiveAgent, Outcome, Patience, Refused, Runner, Running, TaskId,
     TaskSettings,
     broker::{Ask, Asks},
-    event::Event,
+    event::{Event, Sink},
     isolate::Carry,
     runner::Common,
+    subagents::LifeHooks,
     telemetry::{self, Telemetry, TelemetrySettings},
     workplace::Settle,
 };
@@ -20,8 +21,18 @@ use futures_util::future::LocalBoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{assignment::Input, batch, place::Place, resume, run, transcripts};
+use super::{
+    assignment::Input,
+    batch,
+    place::Place,
+    resume, run,
+    secrets::{Attended, Secrets},
+    transcripts,
+};
 use crate::{args::TaskCommand, failure::Failure, settings::Settings};
+
+/// How long hooks of tasks that have ended are waited for.
+pub(crate) const HOOKS: Duration = Duration::from_secs(30);
 
 /// What is to be run, and how.
 pub(super) struct Job {
@@ -30,6 +41,8 @@ pub(super) struct Job {
     pub(super) modes: (PermissionMode, PermissionMode),
     /// What they may do without asking.
     pub(super) allowed: Vec<Grant>,
+    /// The secrets that they get without asking.
+    pub(super) secrets: Vec<String>,
     /// How many run at the same time.
     pub(super) concurrency: Option<usize>,
     /// How they get worktrees of their own.
@@ -69,8 +82,8 @@ pub(super) enum Wish {
 
 /// Whoever shows tasks, and answers for the user.
 pub(super) trait Front {
-    /// Whether somebody answers questions.
-    fn attends(&self) -> bool;
+    /// Who answers questions.
+    fn attended(&self) -> Attended;
     /// What was found out.
     fn findings(&mut self, findings: &[Finding]);
     /// What is going to run.
@@ -102,40 +115,43 @@ pub(super) fn run_all(
     front.findings(&job.findings);
     front.findings(&said.findings);
     front.findings(place.findings());
-    let (broker, mut asks) = if front.attends() {
+    let secrets = Secrets::load(settings, &job.secrets)?;
+    let (broker, mut asks) = if front.attended() == Attended::No {
+        (Broker::unattended(), None)
+    } else {
         let (broker, asks) = Broker::new(said.approval);
         (broker, Some(asks))
-    } else {
-        (Broker::unattended(), None)
     };
+    let desk = secrets.desk(&broker, front.attended(), &said, &place);
     let spans = TelemetrySettings::load(&settings.dirs)?;
     front.findings(&spans.findings);
     let spans = Telemetry::start(&spans);
     let (send, mut events) = mpsc::unbounded_channel::<Event>();
     let cancel = CancellationToken::new();
     let interrupt = cancel.clone();
+    let shown = Arc::new(move |event: &Event| {
+        // A program that ended because of Ctrl-C is not a reason to ask the model again.
+        if process::interrupted() {
+            interrupt.cancel();
+        }
+        // Whoever shows events may be gone; the tasks go on.
+        drop(send.send(event.clone()));
+    });
+    let (start, stop) = (said.start_hooks.clone(), said.stop_hooks.clone());
+    let hooks = Arc::new(LifeHooks::new(start, stop, shown));
     let common = Common {
         settings: said.for_preflight(place.preferences()),
         broker,
-        sink: telemetry::besides(
-            spans.as_ref(),
-            Arc::new(move |event: &Event| {
-                // A program that ended because of Ctrl-C is not a reason to ask the model again.
-                if process::interrupted() {
-                    interrupt.cancel();
-                }
-                // Whoever shows events may be gone; the tasks go on.
-                drop(send.send(event.clone()));
-            }),
-        ),
+        sink: telemetry::besides(spans.as_ref(), Arc::clone(&hooks) as Arc<dyn Sink>),
         artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
         transcripts: Some(transcripts),
-        secrets: None,
+        secrets: Some(desk),
         patience: Patience::default(),
         concurrency: job.concurrency.unwrap_or(said.concurrency),
         cancel: cancel.clone(),
     };
     let runner = Runner::new(Arc::clone(&place) as Arc<dyn agents_task::Surroundings>, common);
+    secrets.hide(&runner);
     if let Some(spans) = &spans {
         spans.hide(&runner.around().mask);
     }
@@ -178,7 +194,7 @@ pub(super) fn run_all(
             front.event(&event)?;
         }
         front.over();
-        place.end().await;
+        tokio::join!(place.end(), hooks.drained(HOOKS));
         front.findings(&place.heard());
         Ok(outcomes)
     });

@@ -16,6 +16,7 @@ use agents_task::{
     Broker, TaskSettings,
     event::Event,
     isolate::{Carry, Source, Worktrees},
+    subagents::LifeHooks,
     workplace::{Delivery, Settle},
 };
 use camino::Utf8PathBuf;
@@ -23,7 +24,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::super::{
-    plan::work::{self, Leave, Performer},
+    plan::work::{self, Leave, Performer, Questions},
     task::{self, Place},
 };
 use crate::{args::Flags, failure::Failure, settings::Settings};
@@ -93,10 +94,13 @@ impl Bench for Tasks {
             Err(why) => return nothing(Outcome::ended(Ending::Lost, why)),
         };
         let (send, mut events) = mpsc::unbounded_channel();
-        let sink = Arc::new(move |event: &Event| drop(send.send(event.clone())));
+        let shown = Arc::new(move |event: &Event| drop(send.send(event.clone())));
+        let (start, stop) = (self.said.start_hooks.clone(), self.said.stop_hooks.clone());
+        let sink = Arc::new(LifeHooks::new(start, stop, shown));
         let cancel = CancellationToken::new();
-        let broker = Broker::unattended();
-        let runner = work::runner(&settings, &self.said, &place, broker, sink, cancel.clone());
+        // Nobody is here to be asked.
+        let asked = Questions { broker: Broker::unattended(), secrets: None };
+        let runner = work::runner(&settings, &self.said, &place, asked, sink, cancel.clone());
         let asked = &assignment.request;
         let leave = Leave {
             mode: asked.mode.map(|mode| self.ceiling.map_or(mode, |it| mode.min(it))),

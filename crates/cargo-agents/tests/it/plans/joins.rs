@@ -221,7 +221,7 @@ fn tasks_can_be_added_while_a_run_runs_all_or_none() {
     let run = stage.run(&["add", "last", "plan.toml"]);
     assert!(run.code == Some(2) && run.stderr.contains("`two` has begun already"), "{run:?}");
     assert_eq!(stage.document(&["show", "last"])["tasks"].as_array().unwrap().len(), 3);
-    scratch::write(&plan, &grown.replace("prompt = \"ONE\"", "prompt = \"UNO\""));
+    scratch::write(&plan, grown.replace("prompt = \"ONE\"", "prompt = \"UNO\""));
     let run = stage.run(&["add", "last", "plan.toml"]);
     assert!(run.stderr.contains("`one` is not what it was"), "{run:?}");
     assert!(run.stderr.contains("plan fork slow-"), "{run:?}");

@@ -9,7 +9,7 @@ use super::{FAILING_SCRIPT, RUN_SLOW, SLOW, SLOW_SCRIPT, Stage, failing};
 
 #[test]
 fn a_board_shows_what_runs_and_leaves_nothing_behind() {
-    let stage = Stage::new(SLOW_SCRIPT, &format!("{}\n[budget]\ncost = 2.0\n", SLOW));
+    let stage = Stage::new(SLOW_SCRIPT, &format!("{SLOW}\n[budget]\ncost = 2.0\n"));
     let terminal = Terminal::start(&stage.command(&RUN_SLOW), Size::USUAL);
     terminal.wait_for("..  two");
     let screen = terminal.screen();

@@ -66,11 +66,14 @@ struct KeyValue {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 enum AnyValue {
-    StringValue(String),
-    IntValue(String),
-    DoubleValue(f64),
+    #[serde(rename = "stringValue")]
+    Text(String),
+    #[serde(rename = "intValue")]
+    Whole(String),
+    #[serde(rename = "doubleValue")]
+    Real(f64),
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -86,8 +89,8 @@ impl Span {
     fn attribute(&self, key: &str) -> String {
         let found = self.attributes.iter().find(|it| it.key == key);
         match found.map(|it| &it.value) {
-            Some(AnyValue::StringValue(text) | AnyValue::IntValue(text)) => text.clone(),
-            Some(AnyValue::DoubleValue(number)) => number.to_string(),
+            Some(AnyValue::Text(text) | AnyValue::Whole(text)) => text.clone(),
+            Some(AnyValue::Real(number)) => number.to_string(),
             None => String::new(),
         }
     }
@@ -102,7 +105,7 @@ fn spans(collector: &Collector) -> BTreeMap<String, Span> {
         for resource in request.resource_spans {
             let service = &resource.resource.attributes[0];
             assert_eq!(service.key, "service.name");
-            assert!(matches!(&service.value, AnyValue::StringValue(it) if it == "nightly"));
+            assert!(matches!(&service.value, AnyValue::Text(it) if it == "nightly"));
             for scope in resource.scope_spans {
                 assert_eq!(scope.scope.name, "cargo-agents");
                 all.extend(scope.spans.into_iter().map(|it| (it.name.clone(), it)));

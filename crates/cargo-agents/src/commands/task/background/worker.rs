@@ -24,6 +24,7 @@ use super::{
         assignment::Input,
         live::told,
         place::Place,
+        secrets::Attended,
         terminal::TICK,
         work::{Front, Job, Wish, run_all},
     },
@@ -157,8 +158,8 @@ fn lost(error: &io::Error) -> Failure {
 }
 
 impl Front for Line<'_> {
-    fn attends(&self) -> bool {
-        true
+    fn attended(&self) -> Attended {
+        Attended::Later
     }
 
     fn findings(&mut self, findings: &[Finding]) {
