@@ -9,6 +9,7 @@ mod parse;
 mod plan;
 mod secret;
 mod task;
+mod worker;
 
 use std::ffi::OsString;
 
@@ -23,13 +24,14 @@ pub(crate) use mcp::McpArgs;
 pub(crate) use model::ModelCommand;
 pub(crate) use parse::{overview, parse};
 pub(crate) use plan::{
-    DrawingFormat, PlanAddArgs, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner, PlanNewArgs,
-    PlanParams, PlanResumeArgs, PlanRunArgs, PlanShowArgs,
+    DrawingFormat, Engine, PlanAddArgs, PlanAgainArgs, PlanCommand, PlanForkArgs, PlanManner,
+    PlanNewArgs, PlanParams, PlanResumeArgs, PlanRunArgs, PlanShowArgs,
 };
 pub(crate) use secret::SecretCommand;
 pub(crate) use task::{
     BatchArgs, Lasting, Manner, Mode, PageFormat, ResumeArgs, RunArgs, TaskCommand,
 };
+pub(crate) use worker::WorkerArgs;
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
 #[derive(Debug, Parser)]
@@ -253,6 +255,13 @@ pub(crate) enum Command {
 What sub-agents may do without asking is said here, and cannot be widened by whoever calls."
     )]
     Mcp(McpArgs),
+    /// Run tasks of plans for a Restate cluster, until Ctrl-C
+    #[command(
+        after_help = "Keys of models are those of this machine and stay here. `[engine.restate]` in the configuration says where the server is:
+  cargo agents worker --listen 127.0.0.1:9080
+  cargo agents worker --listen 10.0.0.7:9080 --identity-key publickeyv1_... --mode accept-edits"
+    )]
+    Worker(WorkerArgs),
     /// Be a coding agent in an editor that speaks the Agent Client Protocol
     #[command(
         after_help = "An editor starts it and speaks with it on standard input and output. In Zed's settings.json:

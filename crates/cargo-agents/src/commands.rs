@@ -36,4 +36,5 @@ pub(crate) mod update;
 pub(crate) mod use_plugin;
 pub(crate) mod validate;
 pub(crate) mod wanted;
+pub(crate) mod worker;
 pub(crate) mod workflow;

@@ -173,6 +173,7 @@ fn obey(
         Some(Command::Plan { command }) => commands::plan::run(settings, output, &command.0),
         Some(Command::Mcp(args)) => commands::mcp::run(settings, output, args),
         Some(Command::Acp(args)) => commands::acp::run(settings, output, args),
+        Some(Command::Worker(args)) => commands::worker::run(settings, output, &args),
         Some(Command::Workflow { command }) => {
             commands::workflow::run(settings, output, &command.0)
         }

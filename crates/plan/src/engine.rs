@@ -1,14 +1,17 @@
 //! From decisions to deeds: the loop between the scheduler, the journal and whoever runs tasks.
 //!
 //! One [`Driver`] owns the state of a run. Whatever happens is applied, made durable, and only then acted on. Who runs tasks is an
-//! [`Executor`]: one method, which another engine implements in its own way.
+//! [`Executor`]: one method that must be there, and two for engines that outlive their driver.
 
 mod handle;
 mod life;
 mod recall;
+#[cfg(feature = "restate")]
+pub mod restate;
+pub mod settings;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt,
     future::Future,
     sync::Arc,
@@ -31,7 +34,7 @@ use crate::{
     ground::Ground,
     journal::{Journal, JournalError, Memo},
     reference::Template,
-    schedule::Scheduler,
+    schedule::{Scheduler, State},
 };
 
 use handle::{Command, Order};
@@ -66,7 +69,39 @@ pub trait Executor: Send + Sync + 'static {
         _ = start;
         std::future::ready(None)
     }
+
+    /// Which of the attempts that were busy when an earlier driver went away still are this executor's: worked on, or ended and not told
+    /// yet. [`run`](Self::run) is called for each of them, and goes on with it; the others were interrupted.
+    ///
+    /// # Errors
+    /// Nobody can tell now. The run is left as it is.
+    fn living(
+        &self,
+        attempts: &[(NodeId, u32)],
+    ) -> impl Future<Output = Result<HashSet<(NodeId, u32)>, Unreachable>> + Send {
+        _ = attempts;
+        std::future::ready(Ok(HashSet::new()))
+    }
+
+    /// What becomes of attempts when their driver goes away.
+    fn parting(&self) -> Parting {
+        Parting::Stop
+    }
 }
+
+/// What becomes of attempts when their driver goes away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parting {
+    /// They are stopped.
+    Stop,
+    /// They go on, and the next driver finds them.
+    Leave,
+}
+
+/// Whoever runs tasks cannot be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unreachable(pub String);
 
 /// Why a run could not be driven to its end.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +109,9 @@ pub enum DriveError {
     /// What happened could not be written down. What ran was stopped; the run can be resumed.
     #[error("the run cannot go on")]
     Journal(#[from] JournalError),
+    /// Nobody can tell what became of the attempts that ran. The run can be resumed.
+    #[error("whoever runs the tasks cannot be asked about them")]
+    Unreachable(#[from] Unreachable),
     /// Whoever drives asked for it. The run can be resumed.
     #[error("the run was suspended")]
     Suspended,
@@ -185,10 +223,7 @@ impl<E: Executor> Driver<E> {
     /// It has not ended, and can be resumed.
     pub async fn run(mut self) -> Result<(PlanEnding, Scheduler), DriveError> {
         let mut batch: Vec<Event> = Vec::new();
-        // Whoever ran these is gone.
-        for attempt in self.scheduler.busy().collect::<Vec<_>>() {
-            self.take(What::Interrupted { attempt }, &mut batch);
-        }
+        self.take_up(&mut batch).await?;
         loop {
             // Whatever came in time counts, however long it took us to look.
             self.drain(&mut batch);
@@ -203,6 +238,29 @@ impl<E: Executor> Driver<E> {
             }
             self.wait(&mut batch).await?;
         }
+    }
+
+    /// Goes on with the attempts of an earlier driver that still are somewhere; whoever ran the others is gone.
+    async fn take_up(&mut self, batch: &mut Vec<Event>) -> Result<(), DriveError> {
+        let busy: Vec<Attempt> = self.scheduler.busy().collect();
+        let named = |it: &Attempt| {
+            let node = self.scheduler.graph().node(it.node);
+            node.map(|node| (node.id.clone(), it.number))
+        };
+        let names: Vec<(NodeId, u32)> = busy.iter().filter_map(named).collect();
+        let living = self.executor.living(&names).await?;
+        for attempt in busy {
+            let node = self.scheduler.graph().node(attempt.node);
+            if node.is_some_and(|it| living.contains(&(it.id.clone(), attempt.number))) {
+                self.start(attempt, Allowance::default());
+                if self.scheduler.state(attempt.node) == State::Stopping {
+                    self.act(Action::Stop { attempt });
+                }
+            } else {
+                self.take(What::Interrupted { attempt }, batch);
+            }
+        }
+        Ok(())
     }
 
     /// Applies an event from outside; one that does not fit is nothing that happened.
@@ -352,7 +410,7 @@ impl<E: Executor> Driver<E> {
         let outcome = Arc::new(outcome);
         self.take(What::Ended { attempt, outcome: Arc::clone(&outcome) }, batch);
         // A result that came too late is none for others either.
-        let completed = self.scheduler.state(attempt.node) == crate::schedule::State::Completed;
+        let completed = self.scheduler.state(attempt.node) == State::Completed;
         if batch.len() > before
             && completed
             && let (Some((memo, _)), Some(fingerprint)) = (&self.memo, keep)
@@ -366,7 +424,9 @@ impl<E: Executor> Driver<E> {
         let what = match order.command {
             Command::Tell(what) => what,
             Command::Suspend => {
-                self.controls.values().for_each(|it| it.token.cancel());
+                if self.executor.parting() == Parting::Stop {
+                    self.controls.values().for_each(|it| it.token.cancel());
+                }
                 self.running.shutdown().await;
                 return Err(DriveError::Suspended);
             }

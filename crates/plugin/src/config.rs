@@ -37,7 +37,7 @@ const NOT_OURS: &[&str] = &["logging", "sync-debounce-secs"];
 
 /// Tables that another room reads.
 const OF_OTHERS: &[&str] =
-    &["mcp-servers", "models", "providers", "secrets", "tasks", "telemetry", "web"];
+    &["engine", "mcp-servers", "models", "providers", "secrets", "tasks", "telemetry", "web"];
 
 /// Those of them that people write keys into.
 const TEMPTING: [&str; 5] = ["mcp-servers", "providers", "secrets", "telemetry", "web"];

@@ -13,6 +13,7 @@ mod apply;
 mod changes;
 mod gc;
 mod git;
+mod parcel;
 mod record;
 mod repository;
 mod slots;
@@ -32,6 +33,7 @@ pub use self::{
     changes::{Changes, Commit, FileChange},
     gc::{Collected, Manner, What},
     git::GitError,
+    parcel::{Parcel, Source},
     record::{Fate, Owner, Record, State},
     repository::{NotIsolated, Repository},
     slots::{BuildSlot, Claim, SlotError, Waiting},
@@ -147,6 +149,14 @@ impl Explain for IsolateError {
     }
 }
 
+/// What a worktree is made from.
+#[derive(Debug, Clone, Copy)]
+enum Beginning<'a> {
+    Carry(Carry),
+    /// A commit that is there.
+    At(&'a str),
+}
+
 /// Where worktrees are made and found again.
 #[derive(Debug, Clone)]
 pub struct Worktrees {
@@ -195,6 +205,16 @@ impl Worktrees {
         name: &str,
         carry: Carry,
     ) -> Result<Worktree, IsolateError> {
+        self.begin(repository, task, name, Beginning::Carry(carry))
+    }
+
+    fn begin(
+        &self,
+        repository: &Repository,
+        task: TaskId,
+        name: &str,
+        beginning: Beginning<'_>,
+    ) -> Result<Worktree, IsolateError> {
         let slug = record::slug(name, task);
         let lock = self.shelf.lock(&slug)?.ok_or_else(|| IsolateError::Taken(slug.clone()))?;
         if self.shelf.read(&slug).is_ok() {
@@ -214,7 +234,7 @@ impl Worktrees {
         self.shelf.close()?;
         self.shelf.write(&mut record)?;
         let mut worktree = self.holding(record, lock);
-        match worktree.make(carry) {
+        match worktree.make(beginning) {
             Ok(()) => Ok(worktree),
             Err(error) => {
                 // What this leaves is found by its record.
@@ -262,14 +282,15 @@ impl Worktrees {
 }
 
 impl Worktree {
-    fn make(&mut self, carry: Carry) -> Result<(), IsolateError> {
+    fn make(&mut self, beginning: Beginning<'_>) -> Result<(), IsolateError> {
         let repository = self.record.repository.clone();
         let (git, programs) = repository.quiet_git()?;
         self.findings = repository.surprises(&git, &programs)?;
         let head = git.line(Some(&self.lock), ["rev-parse", "--verify", "HEAD^{commit}"])?;
-        let base = match carry {
-            Carry::Committed => head,
-            Carry::Everything => self.carried(&git, head)?,
+        let base = match beginning {
+            Beginning::Carry(Carry::Committed) => head,
+            Beginning::Carry(Carry::Everything) => self.carried(&git, head)?,
+            Beginning::At(commit) => commit.to_owned(),
         };
         self.record.base = Some(base.clone());
         self.shelf.write(&mut self.record)?;
@@ -291,28 +312,12 @@ impl Worktree {
         Ok(())
     }
 
-    /// A commit of everything that there is, on top of what is checked out. No reference leads to it but ours.
     fn carried(&mut self, git: &Git, head: String) -> Result<String, IsolateError> {
-        let scratch = self.shelf.scratch()?;
-        let camera = Camera {
-            git,
-            root: &self.record.repository.root,
-            scratch: utf8(&scratch)?,
-            lock: Some(&self.lock),
-            largest: self.settings.largest,
-            hidden: Hidden::StayHidden,
-        };
-        let index = self.record.repository.git_dir.join("index");
-        let (snapshot, git) = camera.shoot(&index, None)?;
-        for path in snapshot.repositories {
-            let message = format!("`{path}` is a repository of its own: it is not carried over");
-            self.findings.push(Finding::warning(message));
-        }
-        if git.tree_of(&head)? == snapshot.tree {
-            return Ok(head);
-        }
-        let message = "What was not committed when the task began";
-        Ok(git.commit_tree(Some(&self.lock), &snapshot.tree, &head, message)?)
+        let (repository, largest) = (&self.record.repository, self.settings.largest);
+        let (commit, findings) =
+            carried(&self.shelf, repository, largest, git, head, Some(&self.lock))?;
+        self.findings.extend(findings);
+        Ok(commit)
     }
 
     /// The directory in the worktree that the user stands in, in the repository; the nearest one if that is not there.
@@ -387,6 +392,32 @@ impl Worktree {
         let base = self.record.base.as_deref().filter(|_| self.record.state != State::Making);
         base.ok_or_else(|| IsolateError::Unfinished(self.record.slug.clone()))
     }
+}
+
+/// A commit of everything that there is, on top of what is checked out. No reference leads to it but ours.
+fn carried(
+    shelf: &Shelf,
+    repository: &Repository,
+    largest: u64,
+    git: &Git,
+    head: String,
+    lock: Option<&Lock>,
+) -> Result<(String, Vec<Finding>), IsolateError> {
+    let scratch = shelf.scratch()?;
+    let (root, scratch) = (&repository.root, utf8(&scratch)?);
+    let camera = Camera { git, root, scratch, lock, largest, hidden: Hidden::StayHidden };
+    let index = repository.git_dir.join("index");
+    let (snapshot, git) = camera.shoot(&index, None)?;
+    let left_out = |path: String| {
+        let message = format!("`{path}` is a repository of its own: it is not carried over");
+        Finding::warning(message)
+    };
+    let findings = snapshot.repositories.into_iter().map(left_out).collect();
+    if git.tree_of(&head)? == snapshot.tree {
+        return Ok((head, findings));
+    }
+    let message = "What was not committed when the task began";
+    Ok((git.commit_tree(lock, &snapshot.tree, &head, message)?, findings))
 }
 
 fn utf8(dir: &tempfile::TempDir) -> Result<&Utf8Path, IsolateError> {

@@ -18,6 +18,7 @@
 //! | [`secrets`] | values that nobody may see |
 //! | [`bounds`] | how much of a result a model is shown, marked as data |
 //! | [`artifacts`] | where the rest of it is kept |
+//! | `web` | how other machines are spoken to |
 //! | [`tools`] | `read`, `write`, `edit`, `search`, `find`, `outline`, `bash`, `todo`, `task`, `yield` |
 //!
 //! ```
@@ -59,7 +60,7 @@ pub mod shell;
 pub mod tool;
 pub mod tools;
 #[cfg(any(feature = "mcp", feature = "web"))]
-mod web;
+pub mod web;
 
 pub use catalogue::Catalogue;
 pub use confine::{Area, RootAccess};

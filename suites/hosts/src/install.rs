@@ -138,12 +138,21 @@ impl Prefix {
 /// # Errors
 /// One of them cannot be built.
 pub fn build(programs: &[(&str, &str)]) -> anyhow::Result<Utf8PathBuf> {
+    build_with(programs, &[])
+}
+
+/// The same with features that they do not have by themselves.
+///
+/// # Errors
+/// One of them cannot be built.
+pub fn build_with(programs: &[(&str, &str)], features: &[&str]) -> anyhow::Result<Utf8PathBuf> {
     let mut dir = None;
     for (package, program) in programs {
         say(&format!("building {program}"));
         let cargo = env::CARGO.get().unwrap_or_else(|| "cargo".into());
         let call = Call::new(cargo)
             .args(["build", "--locked", "-p", *package, "--bin", *program])
+            .args(["--features", &features.join(",")])
             .arg("--message-format=json-render-diagnostics")
             .cwd(env!("CARGO_MANIFEST_DIR"))
             .deadline(Duration::from_secs(3600));

@@ -240,6 +240,9 @@ pub(crate) struct PlanManner {
     /// Leave what was done in worktrees on branches
     #[arg(long)]
     pub(crate) on_branch: bool,
+    /// Where tasks run; a run that goes on stays where it is unless this says otherwise
+    #[arg(long, value_enum, value_name = "ENGINE")]
+    pub(crate) engine: Option<Engine>,
     /// Use no results of earlier runs, although nothing that they depend on has changed
     #[arg(long)]
     pub(crate) fresh: bool,
@@ -255,6 +258,16 @@ impl PlanManner {
     pub(crate) fn recall(&self) -> Recall {
         if self.fresh { Recall::Nothing } else { Recall::Known }
     }
+}
+
+/// Where the tasks of a plan run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    /// In this process
+    #[default]
+    Local,
+    /// On the workers of a Restate cluster, see `cargo agents worker`
+    Restate,
 }
 
 fn param(text: &str) -> Result<(String, String), String> {

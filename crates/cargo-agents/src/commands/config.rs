@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use agents_model::settings::ModelSettings;
+use agents_plan::engine::settings::RestateSettings;
 use agents_plugin::config::{Config, Origin, Setting};
 use agents_system::edit::{Edit, Format, apply};
 use agents_task::{TaskSettings, secret::SecretSettings, telemetry::TelemetrySettings};
@@ -80,6 +81,7 @@ pub(crate) fn run(
             output.findings(&ModelSettings::load(dirs)?.findings);
             output.findings(&TaskSettings::load(dirs)?.findings);
             output.findings(&ToolSettings::load(dirs)?.findings);
+            output.findings(&RestateSettings::load(dirs)?.findings);
             output.findings(&SecretSettings::load(dirs)?.findings);
             output.findings(&TelemetrySettings::load(dirs)?.findings);
         }
@@ -95,6 +97,7 @@ fn all(settings: &Settings) -> Result<Vec<Setting>, Failure> {
     all.extend(TaskSettings::settings(dirs)?);
     all.extend(ModelSettings::settings(dirs)?);
     all.extend(ToolSettings::settings(dirs)?);
+    all.extend(RestateSettings::settings(dirs)?);
     all.extend(SecretSettings::settings(dirs)?);
     all.extend(TelemetrySettings::settings(dirs)?);
     all.extend(tables);

@@ -2,6 +2,8 @@
 
 mod board;
 pub(crate) mod check;
+#[cfg(feature = "restate")]
+mod cluster;
 pub(crate) mod draft;
 mod drive;
 mod facts;
@@ -10,9 +12,10 @@ mod orders;
 pub(crate) mod runs;
 mod show;
 mod start;
+pub(crate) mod team;
 mod told;
 pub(crate) mod view;
-mod work;
+pub(crate) mod work;
 
 use std::process::ExitCode;
 

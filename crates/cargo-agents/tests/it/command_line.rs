@@ -87,6 +87,7 @@ fn the_help_of_an_empty_home_reads_like_this() {
       uninstall    Take back everything that `sync` ever wrote
       update       Show what changed in crates that you use plugins of, and accept it
       use          Turn a plugin on, here or everywhere
+      worker       Run tasks of plans for a Restate cluster, until Ctrl-C
 
     Commands for agents:
       crate-info   Find a crate's sources, at the version this workspace uses

@@ -26,40 +26,43 @@ fn every_setting_is_shown_with_who_says_so() {
     assert_eq!(
         shown.replace(world.home().as_str(), "~"),
         "\
-hosts = [\"zed\"]                             # ~/config.toml:8
-hook-scope = \"project\"                      # ~/config.toml:2
-mcp-register = \"one\"                        # default
-agents-syncing = true                       # default
-auto-update = \"warn\"                        # default
-auto-sync = true                            # default
-defaults.symposium-recommendations = false  # ~/config.toml:6
-defaults.user-plugins = true                # default
-plugins.use = []                            # default
-plugins.auto-enable = []                    # default
-plugins.disable = [\"todo\"]                  # ~/config.toml:3
-sandbox.plugins = []                        # default
-agents.deliver = []                         # default
-agents.trust = []                           # default
-tasks.form = \"default\"                      # default
-tasks.max-depth = 2                         # default
-tasks.disabled-agents = []                  # default
-tasks.allow-bypass-permissions = false      # default
-tasks.max-concurrency = 8                   # default
-tasks.approval-timeout = \"5m\"               # default
-tasks.background-secrets = \"deny\"           # default
-tasks.peer-messages = false                 # default
-tasks.max-turns = 200                       # default
-tasks.max-tokens = 20000000                 # default
-tasks.max-children = 64                     # default
-tasks.max-time = \"1h\"                       # default
-tasks.max-cost = \"$20.00\"                   # default
-tasks.sandbox = \"auto\"                      # default
-tasks.network = false                       # default
-web.fetch = false                           # default
-telemetry.service-name = \"cargo-agents\"     # default
-telemetry.content = false                   # default
+hosts = [\"zed\"]                                   # ~/config.toml:8
+hook-scope = \"project\"                            # ~/config.toml:2
+mcp-register = \"one\"                              # default
+agents-syncing = true                             # default
+auto-update = \"warn\"                              # default
+auto-sync = true                                  # default
+defaults.symposium-recommendations = false        # ~/config.toml:6
+defaults.user-plugins = true                      # default
+plugins.use = []                                  # default
+plugins.auto-enable = []                          # default
+plugins.disable = [\"todo\"]                        # ~/config.toml:3
+sandbox.plugins = []                              # default
+agents.deliver = []                               # default
+agents.trust = []                                 # default
+tasks.form = \"default\"                            # default
+tasks.max-depth = 2                               # default
+tasks.disabled-agents = []                        # default
+tasks.allow-bypass-permissions = false            # default
+tasks.max-concurrency = 8                         # default
+tasks.approval-timeout = \"5m\"                     # default
+tasks.background-secrets = \"deny\"                 # default
+tasks.peer-messages = false                       # default
+tasks.max-turns = 200                             # default
+tasks.max-tokens = 20000000                       # default
+tasks.max-children = 64                           # default
+tasks.max-time = \"1h\"                             # default
+tasks.max-cost = \"$20.00\"                         # default
+tasks.sandbox = \"auto\"                            # default
+tasks.network = false                             # default
+web.fetch = false                                 # default
+engine.restate.ingress = \"http://127.0.0.1:8080\"  # default
+engine.restate.admin = \"http://127.0.0.1:9070\"    # default
+engine.restate.replace-after = \"15s\"              # default
+telemetry.service-name = \"cargo-agents\"           # default
+telemetry.content = false                         # default
 
-[[registry]]                                # ~/config.toml:11
+[[registry]]                                      # ~/config.toml:11
 name = \"team\"
 path = \"~/shared\"
 auto-update = true

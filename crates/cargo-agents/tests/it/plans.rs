@@ -539,3 +539,19 @@ fn events_can_be_followed_until_the_run_has_ended() {
     );
     assert!(run.code == Some(0), "{run:?}");
 }
+
+#[cfg(not(feature = "restate"))]
+#[test]
+fn a_program_without_the_engine_says_how_to_get_it() {
+    let stage = Stage::new("", &failing("abort"));
+    let run = stage.run(&["run", "plan.toml", "--engine", "restate"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    for part in ["built without the engine `restate`", "--features restate"] {
+        assert!(run.stderr.contains(part), "{part}: {run:?}");
+    }
+    // Nothing was begun.
+    assert_eq!(stage.run(&["show", "last"]).code, Some(2));
+    let worker = stage.world.run(&["worker"]);
+    assert_eq!(worker.code, Some(2), "{worker:?}");
+    assert!(worker.stderr.contains("--features restate"), "{worker:?}");
+}

@@ -5,6 +5,7 @@
 mod bodies;
 mod crash;
 mod drive;
+mod enduring;
 mod example;
 mod joins;
 mod journal;

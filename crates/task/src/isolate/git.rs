@@ -31,6 +31,22 @@ const HANDED_ON: &[&str] = &[
     "GIT_EXEC_PATH",
 ];
 
+/// Those that it gets besides when it speaks to another machine: who the user is there, and the way to it.
+const HANDED_OUT: &[&str] = &[
+    "GIT_ASKPASS",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSL_CAINFO",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_FILE",
+    "https_proxy",
+    "http_proxy",
+    "no_proxy",
+];
+
 /// Who our own commits are by.
 const IDENTITY: [(&str, &str); 2] = [("NAME", "cargo agents"), ("EMAIL", "cargo-agents@localhost")];
 
@@ -80,6 +96,16 @@ pub(super) struct Git {
     tree: Option<Utf8PathBuf>,
     index: Option<Utf8PathBuf>,
     config: Vec<(String, String)>,
+    reach: Reach,
+    date: Option<&'static str>,
+}
+
+/// Whom git may speak to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Reach {
+    #[default]
+    Nobody,
+    Remotes,
 }
 
 impl Git {
@@ -111,9 +137,22 @@ impl Git {
         self
     }
 
+    /// Speaking to the remote that it is told about, as the user's own git would.
+    pub(super) fn outward(mut self) -> Self {
+        self.reach = Reach::Remotes;
+        self
+    }
+
+    /// Making commits that are the same whoever makes them, and whenever.
+    pub(super) fn timeless(mut self) -> Self {
+        self.date = Some("@0 +0000");
+        self
+    }
+
     fn call(&self, args: &[OsString], lock: Option<&Lock>) -> Call {
         let mut call = Call::new("git").in_empty_env().deadline(DEADLINE);
-        for name in HANDED_ON {
+        let outside = if self.reach == Reach::Remotes { HANDED_OUT } else { &[] };
+        for name in HANDED_ON.iter().chain(outside) {
             if let Some(value) = env::handed_on(name) {
                 call = call.env(*name, value);
             }
@@ -125,11 +164,15 @@ impl Git {
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_ADVICE", "0");
         for role in ["AUTHOR", "COMMITTER"] {
+            if let Some(date) = self.date {
+                call = call.env(format!("GIT_{role}_DATE"), date);
+            }
             for (what, value) in IDENTITY {
                 call = call.env(format!("GIT_{role}_{what}"), value);
             }
         }
-        let fixed = OVERRIDES.iter().map(|(key, value)| (*key, *value));
+        let may = |key: &str| self.reach == Reach::Nobody || key != "protocol.allow";
+        let fixed = OVERRIDES.iter().copied().filter(|(key, _)| may(key));
         let own = self.config.iter().map(|(key, value)| (key.as_str(), value.as_str()));
         let mut count = 0;
         for (key, value) in fixed.chain(own) {
@@ -221,6 +264,11 @@ impl Git {
             Some(1) => Ok(false),
             _ => Err(failed("merge-base".to_owned(), &done)),
         }
+    }
+
+    /// Makes a commit of our own that nothing comes before.
+    pub(super) fn first_commit(&self, tree: &str, message: &str) -> Result<String, GitError> {
+        self.line(None, ["commit-tree", "--no-gpg-sign", tree, "-m", message])
     }
 
     /// Makes a commit of our own.

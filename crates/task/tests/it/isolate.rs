@@ -7,6 +7,7 @@ mod carrying;
 mod collecting;
 mod jail;
 mod killed;
+mod parcels;
 mod programs;
 mod refusing;
 

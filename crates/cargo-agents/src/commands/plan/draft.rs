@@ -25,7 +25,7 @@ use super::{
     super::task,
     drive::Studio,
     facts::{self, Found},
-    start,
+    start, team,
 };
 use crate::{
     args::{PlanNewArgs, PlanParams},
@@ -132,7 +132,9 @@ pub(super) fn run(
                 output.line(format!("{}: `cargo agents plan run {0}` runs it", draft.file))?;
                 return Ok(ExitCode::SUCCESS);
             }
-            let studio = Studio::new(settings, output, &args.manner, &args.named.agents)?;
+            let engine = team::available(args.manner.engine.unwrap_or_default())?;
+            let named = &args.named.agents;
+            let studio = Studio::new(settings, output, &args.manner, named, engine)?;
             let graph =
                 start::planned(&studio, found(settings, args, &draft)?, &PlanParams::none())?;
             let origin = Origin {

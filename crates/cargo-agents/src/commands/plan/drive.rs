@@ -12,7 +12,7 @@ use std::{
 
 use agents_agent::definition::PermissionMode;
 use agents_plan::{
-    engine::{DriveError, Driver, Handle, Recall, wall_clock},
+    engine::{DriveError, Driver, Handle, Recall, settings::RestateSettings, wall_clock},
     event::{Answer, Event, Index, PlanEnding, What},
     graph::Graph,
     journal::{Journal, Journals, Options, Origin, RunId},
@@ -20,20 +20,18 @@ use agents_plan::{
 };
 use agents_system::{
     ask::{Asker, Choice},
-    explain::{ErrorKind, Explain as _},
+    explain::{ErrorKind, Explain as _, with_causes},
     process,
 };
 use agents_task::{
-    Broker, Caller, Patience, Runner, Surroundings, TaskRequest, TaskSettings,
+    Broker, Caller, Runner, TaskRequest, TaskSettings,
     broker::Asks,
     event::{Event as TaskEvent, Sink},
     isolate::Carry,
-    request::DispatchSource,
-    runner::Common,
     subagents::LifeHooks,
     telemetry::{self, Telemetry, TelemetrySettings},
+    workplace::Settle,
 };
-use agents_tool::artifacts::ArtifactDir;
 use camino::Utf8PathBuf;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -46,11 +44,17 @@ use super::{
     board::Board,
     live::Live,
     orders::Orders,
+    team::Team,
     told,
     view::{self, EventView, PlanLine, PlanRunDocument, Stand},
-    work::{Crew, Floor, Leave},
+    work::{self, Crew, Floor, Leave, Performer, Questions},
 };
-use crate::{args::PlanManner, failure::Failure, output::Output, settings::Settings};
+use crate::{
+    args::{Engine, PlanManner},
+    failure::Failure,
+    output::Output,
+    settings::Settings,
+};
 
 /// How often the status line is drawn anew, and Ctrl-C and orders looked for.
 const TICK: Duration = Duration::from_millis(100);
@@ -71,6 +75,19 @@ pub(super) struct Studio {
     cancel: CancellationToken,
     /// How many tasks run at the same time, as the user's configuration says.
     pub(super) concurrency: usize,
+    engine: Engine,
+    /// What the user should know about those that run tasks elsewhere.
+    notes: mpsc::UnboundedReceiver<String>,
+    pub(super) far: Far,
+    pub(super) isolated: (Carry, Settle),
+    pub(super) allow: Vec<String>,
+}
+
+/// What those need that run tasks elsewhere.
+pub(super) struct Far {
+    pub(super) settings: RestateSettings,
+    pub(super) tell: mpsc::UnboundedSender<(String, Box<TaskEvent>)>,
+    pub(super) note: mpsc::UnboundedSender<String>,
 }
 
 impl Studio {
@@ -80,10 +97,17 @@ impl Studio {
         output: &Output,
         manner: &PlanManner,
         named: &[Utf8PathBuf],
+        engine: Engine,
     ) -> Result<Self, Failure> {
         let said = TaskSettings::load(&settings.dirs)?;
         let carry = if manner.dirty { Carry::Everything } else { Carry::Committed };
-        let place = Arc::new(Place::here(settings, named, (carry, manner.settle()))?);
+        let isolated = (carry, manner.settle());
+        let place = match engine {
+            Engine::Local => Place::here(settings, named, isolated)?,
+            // Those that run tasks there have models of their own.
+            Engine::Restate => Place::even_without_models(settings, named, isolated)?.0,
+        };
+        let place = Arc::new(place);
         output.findings(said.findings.iter().chain(place.findings()));
         let (broker, asks) = match output.asker() {
             Some(_) => {
@@ -100,6 +124,9 @@ impl Studio {
         let spans = Telemetry::start(&spans);
         let (floor, cancel) = (Floor::default(), CancellationToken::new());
         let (send, tasks) = mpsc::unbounded_channel();
+        let (note, notes) = mpsc::unbounded_channel();
+        let far =
+            Far { settings: RestateSettings::load(&settings.dirs)?, tell: send.clone(), note };
         let (heard, interrupt) = (floor.clone(), cancel.clone());
         let shown = Arc::new(move |event: &TaskEvent| {
             // A program that ended because of Ctrl-C is not a reason to ask the model again.
@@ -113,19 +140,9 @@ impl Studio {
         });
         let (start, stop) = (said.start_hooks.clone(), said.stop_hooks.clone());
         let hooks = Arc::new(LifeHooks::new(start, stop, shown));
-        let common = Common {
-            settings: said.for_preflight(place.preferences()),
-            broker,
-            sink: telemetry::besides(spans.as_ref(), Arc::clone(&hooks) as Arc<dyn Sink>),
-            artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
-            transcripts: Some(task::transcripts(settings)),
-            secrets: Some(desk),
-            patience: Patience::default(),
-            // The scheduler counts those of the plan; what they start shares the rest.
-            concurrency: said.concurrency.max(1024),
-            cancel: cancel.clone(),
-        };
-        let runner = Runner::new(Arc::clone(&place) as Arc<dyn Surroundings>, common);
+        let sink = telemetry::besides(spans.as_ref(), Arc::clone(&hooks) as Arc<dyn Sink>);
+        let asked = Questions { broker, secrets: Some(desk) };
+        let runner = work::runner(settings, &said, &place, asked, sink, cancel.clone());
         secrets.hide(&runner);
         if let Some(spans) = &spans {
             spans.hide(&runner.around().mask);
@@ -134,16 +151,51 @@ impl Studio {
             mode: manner.mode.map(PermissionMode::from),
             grants: task::grants(&manner.allow),
         };
-        // Where the user says nothing, definitions may: how much depends on who wrote them.
-        let (highest, usual) = match leave.mode {
-            Some(mode) => (mode, mode),
-            None => (PermissionMode::BypassPermissions, PermissionMode::Default),
-        };
-        let user = runner.user(highest, usual);
-        let mut caller = Caller { source: Some(DispatchSource::Plan), ..user };
-        leave.grants.iter().for_each(|grant| caller.standing.grants.add(grant.clone()));
+        let caller = leave.caller(&runner, leave.mode);
         let concurrency = said.concurrency;
-        Ok(Self { place, runner, caller, leave, floor, hooks, tasks, asks, cancel, concurrency })
+        Ok(Self {
+            place,
+            runner,
+            caller,
+            leave,
+            floor,
+            hooks,
+            tasks,
+            notes,
+            asks,
+            cancel,
+            concurrency,
+            engine,
+            far,
+            isolated,
+            allow: manner.allow.clone(),
+        })
+    }
+
+    /// Those that run tasks here.
+    pub(super) fn crew(&self) -> Crew {
+        Crew {
+            team: Performer {
+                runner: self.runner.clone(),
+                caller: self.caller.clone(),
+                leave: self.leave.clone(),
+            },
+            floor: self.floor.clone(),
+            root: self.place.root().to_owned(),
+            settle: self.isolated.1,
+        }
+    }
+
+    pub(super) fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub(super) fn leave(&self) -> &Leave {
+        &self.leave
     }
 
     /// The provider that would answer for an agent.
@@ -213,7 +265,7 @@ pub(super) fn tell_all(
     Ok(())
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| {
         Failure::new(ErrorKind::Failure, format!("cannot start the runtime: {error}"))
@@ -240,6 +292,11 @@ pub(super) fn drive(
     // A tool that does not end is not waited for.
     runtime.shutdown_timeout(Duration::from_millis(200));
     live.pause();
+    if matches!(driven, Ok(Driven::Left(_))) && studio.engine == Engine::Restate {
+        output.talk(&format!(
+            "what runs on the cluster goes on; `cargo agents plan cancel {id}` stops it"
+        ));
+    }
     let (stand, scheduler, left) = match driven? {
         Driven::Ended(ending, scheduler) => (Stand::Ended(ending), scheduler, None),
         Driven::Left(left) => (Stand::Suspended, Box::new(journals.view(&id)?.now()?), Some(left)),
@@ -263,14 +320,7 @@ async fn driven(
 ) -> Result<Driven, Failure> {
     let asker = run.output.asker();
     let (send, mut events) = mpsc::unbounded_channel();
-    let crew = Crew {
-        runner: studio.runner.clone(),
-        caller: studio.caller.clone(),
-        leave: studio.leave.clone(),
-        floor: studio.floor.clone(),
-        root: studio.place.root().to_owned(),
-        settle: run.manner.settle(),
-    };
+    let team = Arc::new(Team::of(studio, opened.0.id())?);
     // What was asked, and whether something of it was left open.
     let (mut asked, mut is_open) = (BTreeSet::new(), false);
     for told in asking(&opened.1) {
@@ -281,7 +331,7 @@ async fn driven(
         board.look(&opened.1);
     }
     let watcher = watcher(send, board);
-    let mut driver = Driver::new(opened, Arc::new(crew)).watched(watcher);
+    let mut driver = Driver::new(opened, Arc::clone(&team)).watched(watcher);
     match run.journals.memo() {
         Ok(memo) => driver = driver.recalling(memo, run.recall),
         // It costs money, and nothing else.
@@ -310,6 +360,7 @@ async fn driven(
                 },
             },
             Some((task, event)) = studio.tasks.recv() => live.task(task, event)?,
+            Some(note) = studio.notes.recv() => live.line(&note),
             Some(ask) = next(&mut studio.asks) => {
                 live.pause();
                 if let Some(asker) = asker && !ask.is_over() {
@@ -336,6 +387,9 @@ async fn driven(
             }
         }
     };
+    if let Ok(Ok(_)) = &ended {
+        _ = tokio::time::timeout(PARTING, team.tidy()).await;
+    }
     // Those that were stopped say so, and end what they started.
     studio.cancel.cancel();
     drop(unanswered);
@@ -368,6 +422,10 @@ async fn driven(
             } else {
                 failure.hint("`cargo agents plan resume` goes on with the run")
             })
+        }
+        Ok(Err(error @ DriveError::Unreachable(_))) => {
+            Err(Failure::new(ErrorKind::Network, with_causes(&error))
+                .hint("`cargo agents plan resume` goes on with the run"))
         }
         Err(error) => Err(Failure::new(ErrorKind::Bug, format!("the run broke down: {error}"))),
     }

@@ -16,9 +16,11 @@ use super::{
     journals, meant,
     orders::{self, Order, Sent},
     start::node,
+    team,
     view::{self, EventView, Stand},
 };
 use crate::{
+    args::Engine,
     failure::{Failure, FindingView},
     output::Output,
     settings::Settings,
@@ -212,6 +214,15 @@ pub(super) fn cancel(
     let graph = journals.view(&id)?.now()?.graph().clone();
     let index = task.map(|task| node(&graph, task)).transpose()?;
     let order = Order::Cancel { node: index };
+    if team::engine_of(&journals, &id) == Engine::Restate && !journals.is_driven(&id) {
+        if let Some(task) = task {
+            let message = format!("nobody drives `{id}`, so `{task}` alone cannot be cancelled");
+            return Err(Failure::new(ErrorKind::Usage, message).hint(format!(
+                "`cargo agents plan resume {id}` drives it; without `--task` all of it is cancelled"
+            )));
+        }
+        team::clear(settings, &id)?;
+    }
     say(&journals, &id, &order, What::Cancelled { node: index })?;
     let what = task.map_or_else(|| id.to_string(), |task| format!("`{task}` of {id}"));
     output.line(format!("{what} is cancelled"))?;
@@ -229,8 +240,10 @@ pub(super) fn say(
         return Ok(());
     }
     let mut opened = open(journals, id)?;
-    // Whoever ran these is gone.
-    let gone = opened.1.busy().map(|attempt| What::Interrupted { attempt });
+    // Whoever ran these is gone, unless they are on a cluster: then the next driver finds them.
+    let is_here = team::engine_of(journals, id) == Engine::Local;
+    let is_over = is_here || matches!(what, What::Cancelled { .. });
+    let gone = opened.1.busy().filter(|_| is_over).map(|attempt| What::Interrupted { attempt });
     let said: Vec<What> = gone.chain([what]).collect();
     tell_all((&mut opened.0, &mut opened.1), said)
 }

@@ -20,11 +20,11 @@ use super::{
     facts::{self, Found},
     journals, meant,
     orders::{self, Order, Sent},
-    runs,
+    runs, team,
 };
 use crate::{
     args::{
-        PlanAddArgs, PlanAgainArgs, PlanForkArgs, PlanManner, PlanParams, PlanResumeArgs,
+        Engine, PlanAddArgs, PlanAgainArgs, PlanForkArgs, PlanManner, PlanParams, PlanResumeArgs,
         PlanRunArgs,
     },
     failure::Failure,
@@ -37,7 +37,8 @@ pub(super) fn run(
     output: &Output,
     args: &PlanRunArgs,
 ) -> Result<ExitCode, Failure> {
-    let studio = Studio::new(settings, output, &args.manner, &args.named.agents)?;
+    let engine = team::available(args.manner.engine.unwrap_or_default())?;
+    let studio = Studio::new(settings, output, &args.manner, &args.named.agents, engine)?;
     let found = facts::found(settings, &args.file, &args.named.agents)?;
     let graph = planned(&studio, found, &args.params)?;
     let (mut concurrency, budget) = (graph.concurrency().clone(), *graph.budget());
@@ -63,6 +64,7 @@ pub(super) fn begin(
 ) -> Result<ExitCode, Failure> {
     let journals = journals(settings);
     let opened = journals.create(graph, wall_clock(), &origin, Options::default())?;
+    team::settle_on(settings, &journals, opened.0.id(), Some(studio.engine()))?;
     let run = Run { output, journals: &journals, manner, origin, recall: manner.recall() };
     drive(&run, studio, opened)
 }
@@ -83,7 +85,10 @@ pub(super) fn planned(
     let (mut concurrency, budget) = (graph.concurrency().clone(), *graph.budget());
     // A plan is not a reason to do more at once than the user's configuration allows; the user is.
     let most = u32::try_from(studio.concurrency).unwrap_or(u32::MAX);
-    concurrency.total = concurrency.total.min(most);
+    // How much a cluster does at once is for its workers to say.
+    if studio.engine() == Engine::Local {
+        concurrency.total = concurrency.total.min(most);
+    }
     Ok(graph.within(concurrency, budget))
 }
 
@@ -145,6 +150,8 @@ pub(super) fn fork(
 ) -> Result<ExitCode, Failure> {
     let journals = journals(settings);
     let of = meant(&journals, &args.run)?;
+    let engine = args.manner.engine.unwrap_or_else(|| team::engine_of(&journals, &of));
+    team::available(engine)?;
     let mut origin = journals.summary(&of)?.map(|it| it.origin).unwrap_or_default();
     let graph = match &args.file {
         Some(file) => {
@@ -153,7 +160,7 @@ pub(super) fn fork(
             let params = PlanParams { params: origin.params.clone().into_iter().collect() };
             let there = place_of(settings, &origin, &of)?;
             let named = absolute(settings, &args.named.agents);
-            let studio = Studio::new(&there, output, &args.manner, &named)?;
+            let studio = Studio::new(&there, output, &args.manner, &named, engine)?;
             let found = facts::found(&there, &settings.cwd.join(file), &named)?;
             planned(&studio, found, &params)?
         }
@@ -170,6 +177,7 @@ pub(super) fn fork(
         .collect();
     let opened = journals.fork(&of, &graph, &again?, wall_clock(), origin, Options::default())?;
     let id = opened.0.id().clone();
+    team::settle_on(settings, &journals, &id, Some(engine))?;
     // What is to be done again is not to be recalled instead.
     let recall = if args.from.is_empty() { args.manner.recall() } else { Recall::Nothing };
     let taken = Taken { id: &id, opened, recall };
@@ -241,7 +249,8 @@ fn go_on(
     let Taken { id, opened, recall } = taken;
     let origin = journals.summary(id)?.map(|it| it.origin).unwrap_or_default();
     let there = place_of(settings, &origin, id)?;
-    let studio = Studio::new(&there, output, manner, &absolute(settings, named))?;
+    let engine = team::settle_on(settings, journals, id, manner.engine)?;
+    let studio = Studio::new(&there, output, manner, &absolute(settings, named), engine)?;
     let run = Run { output, journals, manner, origin, recall };
     drive(&run, studio, opened)
 }

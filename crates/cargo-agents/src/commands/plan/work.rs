@@ -18,14 +18,21 @@ use agents_system::{
     process::{self, Call},
 };
 use agents_task::{
-    Batch, Caller, Runner, TaskId,
+    Batch, Broker, Caller, Patience, Runner, Surroundings, TaskId, TaskRequest, TaskSettings,
     effective::EffectiveAgent,
-    event::{Event, What},
+    event::{Event, Sink, What},
     id::MAX_NAME,
+    request::DispatchSource,
+    runner::{Common, Running},
+    secret::Desk,
     workplace::Settle,
 };
-use agents_tool::Grant;
+use agents_tool::{Grant, artifacts::ArtifactDir};
 use camino::{Utf8Path, Utf8PathBuf};
+use tokio_util::sync::CancellationToken;
+
+use super::super::task::{self, Place};
+use crate::settings::Settings;
 
 /// The tasks that run now.
 #[derive(Debug, Clone, Default)]
@@ -68,63 +75,93 @@ impl Floor {
 
 /// Runs tasks for a plan.
 pub(super) struct Crew {
-    pub(super) runner: Runner,
-    pub(super) caller: Caller,
-    pub(super) leave: Leave,
+    pub(super) team: Performer,
     pub(super) floor: Floor,
     /// Where the paths of the plan begin.
     pub(super) root: Utf8PathBuf,
     pub(super) settle: Settle,
 }
 
-/// What the user lets all tasks do.
-#[derive(Debug, Clone)]
-pub(super) struct Leave {
-    pub(super) mode: Option<PermissionMode>,
-    pub(super) grants: Vec<Grant>,
+/// Whoever does what a task says, here or at a worker.
+#[derive(Clone)]
+pub(crate) struct Performer {
+    pub(crate) runner: Runner,
+    pub(crate) caller: Caller,
+    pub(crate) leave: Leave,
 }
 
-impl Crew {
+/// What the user lets all tasks do.
+#[derive(Debug, Clone)]
+pub(crate) struct Leave {
+    pub(crate) mode: Option<PermissionMode>,
+    pub(crate) grants: Vec<Grant>,
+}
+
+impl Leave {
+    /// Whoever starts tasks of plans, with what the user lets them do: at most, and where nobody says anything.
+    pub(crate) fn caller(&self, runner: &Runner, ceiling: Option<PermissionMode>) -> Caller {
+        // Where the user says nothing, definitions may: how much depends on who wrote them.
+        let highest = ceiling.unwrap_or(PermissionMode::BypassPermissions);
+        let usual = self.mode.map_or(PermissionMode::Default.min(highest), |it| it.min(highest));
+        let user = runner.user(highest, usual);
+        let mut caller = Caller { source: Some(DispatchSource::Plan), ..user };
+        self.grants.iter().for_each(|grant| caller.standing.grants.add(grant.clone()));
+        caller
+    }
+}
+
+impl Performer {
     /// What a task is asked to do, as the runner wants it.
-    fn batch(&self, start: &Start) -> Batch {
-        let mut request = start.request.clone();
-        request.name = Some(short(start.node.as_str()));
+    fn batch(&self, mut request: TaskRequest) -> Batch {
         request.mode = self.leave.mode;
         request.grants.clone_from(&self.leave.grants);
         Batch::from(request)
     }
-}
 
-impl Executor for Crew {
-    async fn run(&self, start: Start, life: Life) -> Outcome {
-        let batch = self.batch(&start);
-        let node = start.node;
-        let started = match self.runner.start(&batch, &self.caller) {
-            Ok(started) => started,
-            Err(refused) => {
-                let hint = refused.hint().map(|it| format!(" ({it})")).unwrap_or_default();
-                return Outcome::ended(Ending::Refused, format!("{refused}{hint}"));
-            }
-        };
+    /// Runs a task to its end, or until it is to stop. Whoever is told that it runs may be told its name.
+    pub(crate) async fn perform(
+        &self,
+        request: TaskRequest,
+        stopped: impl Future<Output = ()>,
+        entered: impl FnOnce(&Running),
+    ) -> Result<agents_task::Outcome, Outcome> {
+        let started = self.runner.start(&self.batch(request), &self.caller);
+        let started = started.map_err(|refused| {
+            let hint = refused.hint().map(|it| format!(" ({it})")).unwrap_or_default();
+            Outcome::ended(Ending::Refused, format!("{refused}{hint}"))
+        })?;
         let Some(running) = started.into_iter().next() else {
-            return Outcome::ended(Ending::Lost, "it was not started");
+            return Err(Outcome::ended(Ending::Lost, "it was not started"));
         };
-        let name = running.path.clone();
-        self.floor.enter(running.id, Worker { node, name, life: life.clone() });
+        entered(&running);
         let cancel = running.cancel.clone();
         // Whoever drops us must not leave it running.
         let _guard = cancel.clone().drop_guard();
         let outcome = running.outcome();
         tokio::pin!(outcome);
-        let outcome = tokio::select! {
+        Ok(tokio::select! {
             biased;
             outcome = &mut outcome => outcome,
-            () = life.stopped() => {
+            () = stopped => {
                 cancel.cancel();
                 outcome.await
             }
+        })
+    }
+}
+
+impl Executor for Crew {
+    async fn run(&self, start: Start, life: Life) -> Outcome {
+        let Start { node, mut request, .. } = start;
+        request.name = Some(short(node.as_str()));
+        let entered = |running: &Running| {
+            let name = running.path.clone();
+            self.floor.enter(running.id, Worker { node, name, life: life.clone() });
         };
-        let outcome = Outcome::from(&outcome);
+        let outcome = match self.team.perform(request, life.stopped(), entered).await {
+            Ok(outcome) => Outcome::from(&outcome),
+            Err(refused) => return refused,
+        };
         if process::interrupted() && outcome.ending != Ending::Completed {
             // Ctrl-C reaches the programs of tasks, too: how those end then says nothing. The run is about to be suspended, and
             // the task will be started again.
@@ -134,7 +171,10 @@ impl Executor for Crew {
     }
 
     async fn ground(&self, start: &Start) -> Option<Ground> {
-        let agents = self.runner.check(&self.batch(start), &self.caller).ok()?;
+        let mut request = start.request.clone();
+        request.name = Some(short(start.node.as_str()));
+        let Performer { runner, caller, .. } = &self.team;
+        let agents = runner.check(&self.team.batch(request), caller).ok()?;
         let agent = agents.into_iter().next()?;
         let worktree = agent.isolation == Isolation::Worktree;
         // What is only on a branch is not where whoever recalls the result would look for it.
@@ -179,8 +219,38 @@ fn committed(root: &Utf8Path) -> Option<String> {
     Some(told.stdout_text().trim().to_owned())
 }
 
+/// Who answers what tasks ask.
+pub(crate) struct Questions {
+    pub(crate) broker: Broker,
+    pub(crate) secrets: Option<Desk>,
+}
+
+/// What runs tasks at a place, for a plan.
+pub(crate) fn runner(
+    settings: &Settings,
+    said: &TaskSettings,
+    place: &Arc<Place>,
+    Questions { broker, secrets }: Questions,
+    sink: Arc<dyn Sink>,
+    cancel: CancellationToken,
+) -> Runner {
+    let common = Common {
+        settings: said.for_preflight(place.preferences()),
+        broker,
+        sink,
+        artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
+        transcripts: Some(task::transcripts(settings)),
+        secrets,
+        patience: Patience::default(),
+        // The scheduler counts those of the plan; what they start shares the rest.
+        concurrency: said.concurrency.max(1024),
+        cancel,
+    };
+    Runner::new(Arc::clone(place) as Arc<dyn Surroundings>, common)
+}
+
 /// Names of nodes can be longer than those of tasks; their ends tell more.
-fn short(name: &str) -> String {
+pub(super) fn short(name: &str) -> String {
     let skip = name.chars().count().saturating_sub(MAX_NAME);
     name.chars().skip(skip).collect()
 }

@@ -1,0 +1,185 @@
+//! A working tree for a task on another machine: packed here, unpacked there, and what was done there taken back.
+//!
+//! What travels is one commit without history. It is the same for the same files, whoever packs them and whenever, so its name says
+//! whether a machine has it already; and git checks that what arrived is what was sent. What comes back is a patch, which
+//! [`Worktrees::take_back`] turns into a worktree that is closed like one that was worked in here.
+
+use std::time::Duration;
+
+use agents_system::{finding::Finding, lock::Lock, progress::Progress};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::{
+    Beginning, Carry, IsolateError, Repository, Worktree, Worktrees, carried, gc::remove_tree,
+    git::Git, utf8,
+};
+use crate::id::TaskId;
+
+/// How long others may be unpacking for the same workspace.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// The message of what travels. It is a part of its name.
+const MESSAGE: &str = "A workspace for a worker";
+
+/// A working tree that was packed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parcel {
+    /// The commit here that it was made of: what was done elsewhere is taken back onto it.
+    pub base: String,
+    /// The commit that it is elsewhere.
+    pub commit: String,
+    /// What is not in it.
+    pub findings: Vec<Finding>,
+}
+
+/// Where a parcel is unpacked from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A file that [`Worktrees::pack`] wrote.
+    File(Utf8PathBuf),
+    /// A remote that [`Worktrees::send`] sent it to.
+    Remote {
+        /// Its address.
+        url: String,
+        /// The reference that leads to it there.
+        reference: String,
+    },
+}
+
+impl Worktrees {
+    /// Says what a task would begin with, without packing it.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn wrap(&self, repository: &Repository, carry: Carry) -> Result<Parcel, IsolateError> {
+        let (git, programs) = repository.quiet_git()?;
+        let mut findings = repository.surprises(&git, &programs)?;
+        let head = git.line(None, ["rev-parse", "--verify", "HEAD^{commit}"])?;
+        let base = match carry {
+            Carry::Committed => head,
+            Carry::Everything => {
+                let largest = self.settings.largest;
+                let (commit, left_out) =
+                    carried(&self.shelf, repository, largest, &git, head, None)?;
+                findings.extend(left_out);
+                commit
+            }
+        };
+        let commit = git.clone().timeless().first_commit(&git.tree_of(&base)?, MESSAGE)?;
+        Ok(Parcel { base, commit, findings })
+    }
+
+    /// Packs it into a file.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn pack(
+        &self,
+        repository: &Repository,
+        parcel: &Parcel,
+        file: &Utf8Path,
+    ) -> Result<(), IsolateError> {
+        let (git, _) = repository.quiet_git()?;
+        // A bundle is made of references. Nobody else uses this one.
+        let reference = format!("refs/agents/parcels/{}", TaskId::new());
+        git.run(None, ["update-ref", &reference, &parcel.commit])?;
+        let made = git.run(None, ["bundle", "create", "--quiet", file.as_str(), &reference]);
+        git.run(None, ["update-ref", "-d", &reference])?;
+        made?;
+        Ok(())
+    }
+
+    /// Sends it to a remote instead, and tells the reference that leads to it there.
+    ///
+    /// # Errors
+    /// The remote does not take it.
+    pub fn send(
+        &self,
+        repository: &Repository,
+        parcel: &Parcel,
+        url: &str,
+    ) -> Result<String, IsolateError> {
+        let (git, _) = repository.quiet_git()?;
+        let reference = format!("refs/agents/workspaces/{}", parcel.commit);
+        let what = format!("{}:{reference}", parcel.commit);
+        git.outward().run(None, ["push", "--quiet", "--no-verify", "--", url, &what])?;
+        Ok(reference)
+    }
+
+    /// Unpacks it below `home`, where all commits of one workspace share what they have in common, and tells where its files are. What
+    /// is there already is not unpacked again.
+    ///
+    /// # Errors
+    /// It cannot be had, or is not what it is said to be.
+    pub fn unpack(
+        home: &Utf8Path,
+        commit: &str,
+        source: &Source,
+    ) -> Result<Utf8PathBuf, IsolateError> {
+        let (store, tree) = (home.join("store"), home.join("trees").join(commit));
+        let done = home.join("trees").join(format!("{commit}.done"));
+        let _one_at_a_time = Lock::acquire(&home.join("lock"), PATIENCE, &Progress::silent())?;
+        if done.is_file() && tree.is_dir() {
+            return Ok(tree);
+        }
+        fs_err::create_dir_all(home.join("trees"))?;
+        let git = Git::of(&store);
+        if !store.join("HEAD").is_file() {
+            Git::anywhere().run(None, ["init", "--quiet", "--bare", "--", store.as_str()])?;
+        }
+        if git.commit(commit).is_none() {
+            match source {
+                Source::File(file) => git.run(None, ["bundle", "unbundle", file.as_str()])?,
+                Source::Remote { url, reference } => {
+                    let fetch =
+                        ["fetch", "--quiet", "--no-tags", "--depth=1", "--", url, reference];
+                    git.clone().outward().run(None, fetch)?
+                }
+            };
+        }
+        // Somebody may have been killed in the middle of it.
+        remove_tree(&tree)?;
+        git.run(None, ["worktree", "prune"])?;
+        // Nothing else leads to it, and what nothing leads to is removed some day.
+        git.run(None, ["update-ref", &format!("refs/agents/workspaces/{commit}"), commit])?;
+        let add = ["worktree", "add", "--quiet", "--detach", "--", tree.as_str(), commit];
+        git.run(None, add)?;
+        fs_err::write(&done, "")?;
+        Ok(tree)
+    }
+
+    /// A worktree that begins from the commit that a parcel was made of, with what was done elsewhere in it.
+    ///
+    /// # Errors
+    /// The commit is gone, or the patch does not fit it. Nothing is left of the worktree.
+    pub fn take_back(
+        &self,
+        repository: &Repository,
+        (task, name): (TaskId, &str),
+        base: &str,
+        patch: &[u8],
+    ) -> Result<Worktree, IsolateError> {
+        let mut worktree = self.begin(repository, task, name, Beginning::At(base))?;
+        match worktree.patch(patch) {
+            Ok(()) => Ok(worktree),
+            Err(error) => {
+                // What this leaves is found by its record.
+                let _ = worktree.discard();
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Worktree {
+    fn patch(&mut self, patch: &[u8]) -> Result<(), IsolateError> {
+        if patch.is_empty() {
+            return Ok(());
+        }
+        let scratch = self.shelf.scratch()?;
+        let file = utf8(&scratch)?.join("patch");
+        fs_err::write(&file, patch)?;
+        let apply = ["apply", "--binary", "--whitespace=nowarn", "--", file.as_str()];
+        self.git()?.run(Some(&self.lock), apply)?;
+        Ok(())
+    }
+}

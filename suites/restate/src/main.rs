@@ -1,0 +1,98 @@
+//! A real Restate server, real workers, and everything that can happen to them.
+//!
+//! ```console
+//! cargo run -p restate-suite                              # every fault, three rounds each
+//! cargo run -p restate-suite -- worker-killed cut-off     # some
+//! cargo run -p restate-suite -- --rounds 20 --seed 7      # more of the same, with other moments
+//! cargo run -p restate-suite -- --update-docs             # write docs/real-engine.md anew
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`stage`] | the server, two workers, and a way to one of them that can be cut |
+//! | [`round`] | a plan that runs on them while something happens, and what must hold afterwards |
+//! | [`chance`] | moments that are different each time, and the same for the same seed |
+//! | [`report`] | the table |
+//!
+//! The server comes from npm. The model is scripted; whatever a task is paid for is a request that it has seen, with its time. When
+//! Restate has acknowledged a task is in the server's own tables: after that, no request for it may come.
+
+mod chance;
+mod report;
+mod round;
+mod stage;
+
+use std::process::ExitCode;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use clap::Parser;
+use hosts_suite::{
+    confine,
+    install::{self, Package, Prefix},
+    table,
+};
+
+use crate::{chance::Chance, report::Row, round::Fault};
+
+/// The server. Its npm package for this system has the program itself in it.
+const SERVER: Package = Package {
+    name: "@restatedev/restate-server-linux-x64",
+    program: "node_modules/@restatedev/restate-server-linux-x64/bin/restate-server",
+};
+
+/// Run plans on a real Restate server while things break
+#[derive(Debug, Parser)]
+struct Args {
+    /// What happens; everything, if nothing is named
+    #[arg(value_enum)]
+    faults: Vec<Fault>,
+    /// How often, each time at other moments
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    rounds: u32,
+    /// Which moments
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Where the server is installed; `cargo-agents-suites` in your cache directory by default
+    #[arg(long, value_name = "DIR")]
+    prefix: Option<Utf8PathBuf>,
+    /// Write the table to `docs/real-engine.md`
+    #[arg(long, conflicts_with = "faults")]
+    update_docs: bool,
+    /// Let the programs have the network
+    #[arg(long)]
+    unconfined: bool,
+    /// Where our program was built; set when the suite starts itself again
+    #[arg(long, value_name = "DIR", hide = true)]
+    built: Option<Utf8PathBuf>,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let args = Args::parse();
+    let prefix = Prefix::or_usual(args.prefix.as_deref())?;
+    if let Some(built) = &args.built {
+        return run(&args, &prefix, built);
+    }
+    prefix.install(SERVER, false)?;
+    let built = install::build_with(&[("cargo-agents", "cargo-agents")], &["restate"])?;
+    if args.unconfined {
+        return run(&args, &prefix, &built);
+    }
+    Err(confine::start_again(&prefix, &built)?)
+}
+
+fn run(args: &Args, prefix: &Prefix, built: &Utf8Path) -> anyhow::Result<ExitCode> {
+    use clap::ValueEnum as _;
+    let faults = if args.faults.is_empty() { Fault::value_variants() } else { &args.faults };
+    let (server, version) = (prefix.program(SERVER), prefix.version(SERVER)?);
+    let mut rows = Vec::new();
+    for fault in faults {
+        let (rounds, seed) = (args.rounds.to_string(), args.seed.to_string());
+        let mut row = Row::new([fault.told(), &version, &rounds, &seed]);
+        let mut chance = Chance::new(args.seed);
+        let seen = round::rounds(*fault, args.rounds, &mut chance, &server, built)?;
+        seen.fill(&mut row);
+        row.tell();
+        rows.push(row);
+    }
+    table::conclude(&rows, args.update_docs.then_some(&report::PAGE))
+}
