@@ -551,7 +551,7 @@ fn a_program_without_the_engine_says_how_to_get_it() {
     }
     // Nothing was begun.
     assert_eq!(stage.run(&["show", "last"]).code, Some(2));
-    let worker = stage.world.run(&["worker"]);
+    let worker = stage.world.agents(&["worker"]);
     assert_eq!(worker.code, Some(2), "{worker:?}");
     assert!(worker.stderr.contains("--features restate"), "{worker:?}");
 }

@@ -231,7 +231,8 @@ mod opened {
     }
 }
 
-#[cfg(all(test, feature = "age"))]
+#[cfg(test)]
+#[cfg(feature = "age")]
 mod tests {
     use std::io::Write as _;
 

@@ -213,7 +213,10 @@ impl SecretSettings {
             });
             let prefix = format!("secrets.{}", quoted_key(key.as_str()));
             all.extend(shown(source).into_iter().map(|(key, value)| {
-                let line = said.as_ref().and_then(|it| it.get(key)).map(|it| it.line());
+                let line = said
+                    .as_ref()
+                    .and_then(|it| it.get(key))
+                    .map(agents_system::decode::Value::line);
                 let origin = line.map_or(Origin::Default, |line| Origin::File { line });
                 Setting { key: format!("{prefix}.{key}"), value, origin }
             }));

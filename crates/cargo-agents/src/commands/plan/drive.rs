@@ -12,7 +12,7 @@ use std::{
 
 use agents_agent::definition::PermissionMode;
 use agents_plan::{
-    engine::{DriveError, Driver, Handle, Recall, settings::RestateSettings, wall_clock},
+    engine::{DriveError, Driver, Handle, Recall, wall_clock},
     event::{Answer, Event, Index, PlanEnding, What},
     graph::Graph,
     journal::{Journal, Journals, Options, Origin, RunId},
@@ -78,14 +78,17 @@ pub(super) struct Studio {
     engine: Engine,
     /// What the user should know about those that run tasks elsewhere.
     notes: mpsc::UnboundedReceiver<String>,
+    #[cfg(feature = "restate")]
     pub(super) far: Far,
     pub(super) isolated: (Carry, Settle),
+    #[cfg(feature = "restate")]
     pub(super) allow: Vec<String>,
 }
 
 /// What those need that run tasks elsewhere.
+#[cfg(feature = "restate")]
 pub(super) struct Far {
-    pub(super) settings: RestateSettings,
+    pub(super) settings: agents_plan::engine::settings::RestateSettings,
     pub(super) tell: mpsc::UnboundedSender<(String, Box<TaskEvent>)>,
     pub(super) note: mpsc::UnboundedSender<String>,
 }
@@ -125,8 +128,15 @@ impl Studio {
         let (floor, cancel) = (Floor::default(), CancellationToken::new());
         let (send, tasks) = mpsc::unbounded_channel();
         let (note, notes) = mpsc::unbounded_channel();
-        let far =
-            Far { settings: RestateSettings::load(&settings.dirs)?, tell: send.clone(), note };
+        #[cfg(feature = "restate")]
+        let far = Far {
+            settings: agents_plan::engine::settings::RestateSettings::load(&settings.dirs)?,
+            tell: send.clone(),
+            note,
+        };
+        // Where all tasks run here, nobody has anything to say about others.
+        #[cfg(not(feature = "restate"))]
+        drop::<mpsc::UnboundedSender<String>>(note);
         let (heard, interrupt) = (floor.clone(), cancel.clone());
         let shown = Arc::new(move |event: &TaskEvent| {
             // A program that ended because of Ctrl-C is not a reason to ask the model again.
@@ -166,8 +176,10 @@ impl Studio {
             cancel,
             concurrency,
             engine,
+            #[cfg(feature = "restate")]
             far,
             isolated,
+            #[cfg(feature = "restate")]
             allow: manner.allow.clone(),
         })
     }
@@ -190,10 +202,12 @@ impl Studio {
         self.engine
     }
 
+    #[cfg(feature = "restate")]
     pub(super) fn place(&self) -> &Place {
         &self.place
     }
 
+    #[cfg(feature = "restate")]
     pub(super) fn leave(&self) -> &Leave {
         &self.leave
     }

@@ -3,13 +3,17 @@
 use super::Stage;
 
 /// What may have ended it.
-const ENDS: [&str; 10] = [
+const ENDS: [&str; 12] = [
     "it took more than 1 s",
     "it used more than it may",
     "it may make 200 calls",
     "may have 4194304 bytes",
     "that nothing will ever settle",
     "out of memory",
+    // Not even an error could be made any more.
+    "the script failed: null",
+    // What was thrown is shown without asking it how.
+    "the script failed: {}",
     "Maximum call stack size exceeded",
     "string too long",
     "Error: invalid",
