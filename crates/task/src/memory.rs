@@ -78,7 +78,7 @@ pub fn is_wanted(definition: &AgentDefinition, rights: &Rights) -> bool {
     };
     definition.memory.is_some()
         && rights.allows(MEMORY)
-        && !["read", "write", "edit"].iter().all(|it| taken(it))
+        && !["read", "write", "edit"].iter().all(taken)
 }
 
 impl Memory {

@@ -115,7 +115,7 @@ impl OwnHooks {
                 let handlers = matcher.get("hooks").and_then(Value::as_array);
                 for handler in handlers.into_iter().flatten() {
                     let number = own.hooks.len() + 1;
-                    let source = Source::new(agent.as_str(), &format!("{name}-{number}"));
+                    let source = Source::new(agent.as_str(), format!("{name}-{number}"));
                     let hook = OwnHook::parse(event, names.clone(), handler, source);
                     if let Run::Nothing(why) = &hook.run {
                         findings.push(wrong(why.clone()));

@@ -64,7 +64,8 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
     runtime.block_on(work)
 }
 
-fn pre(matcher: &str, handler: Value) -> Value {
+fn pre(matcher: &str, handler: impl Into<Value>) -> Value {
+    let handler: Value = handler.into();
     json!({ "PreToolUse": [{ "matcher": matcher, "hooks": [handler] }] })
 }
 
