@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt};
 
 use agents_plugin::config::{Config, ConfigError, Origin, Setting, quoted_key};
 use agents_system::{
-    decode::{Document, Table, Text, remote},
+    decode::{self, Document, Table, Text, remote},
     dirs::{self, Dirs},
     explain::{ErrorKind, Explain},
     finding::{Finding, Severity},
@@ -213,10 +213,7 @@ impl SecretSettings {
             });
             let prefix = format!("secrets.{}", quoted_key(key.as_str()));
             all.extend(shown(source).into_iter().map(|(key, value)| {
-                let line = said
-                    .as_ref()
-                    .and_then(|it| it.get(key))
-                    .map(agents_system::decode::Value::line);
+                let line = said.as_ref().and_then(|it| it.get(key)).map(decode::Value::line);
                 let origin = line.map_or(Origin::Default, |line| Origin::File { line });
                 Setting { key: format!("{prefix}.{key}"), value, origin }
             }));

@@ -65,7 +65,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
 }
 
 fn pre(matcher: &str, handler: impl Into<Value>) -> Value {
-    let handler = handler.into();
+    let handler: Value = handler.into();
     json!({ "PreToolUse": [{ "matcher": matcher, "hooks": [handler] }] })
 }
 
