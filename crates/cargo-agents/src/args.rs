@@ -494,7 +494,7 @@ pub(crate) enum CacheCommand {
 /// In which section of the help a built-in command stands; `None` keeps it out of sight.
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
-        "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable" | "acp"
+        "acp" | "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable"
         | "doctor" | "host" | "init" | "mcp" | "model" | "plan" | "plugin" | "search"
         | "secret" | "self-update" | "status" | "sync" | "task" | "tour" | "uninstall"
         | "update" | "use" => Some(Audience::Humans),
