@@ -17,7 +17,7 @@ fn the_tour_shows_the_workspace_the_plugins_the_help_and_a_command_and_cleans_up
         "tinysql-tools   active because of tinysql 0.3.1",
         "$ cargo agents sql-tables\ncustomers    id INTEGER, name TEXT\n",
         "    \"notes\": { \"command\": \"notes-server\" }",
-        "+    \"tinysql-explain\": {",
+        "+    \"cargo-agents\": {",
         "skill  tinysql-queries  new",
         "\"permissionDecision\":\"deny\",\"permissionDecisionReason\":\"[tinysql-tools] tables are dropped by migrations only",
         "$ cargo agents task run guide \"to whom do orders belong?\"\nOrders belong to customers",
