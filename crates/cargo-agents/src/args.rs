@@ -497,7 +497,7 @@ pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
         "acp" | "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable"
         | "doctor" | "host" | "init" | "mcp" | "model" | "plan" | "plugin" | "search"
         | "secret" | "self-update" | "status" | "sync" | "task" | "tour" | "uninstall"
-        | "update" | "use" => Some(Audience::Humans),
+        | "update" | "use" | "worker" => Some(Audience::Humans),
         _ => None,
     }
 }

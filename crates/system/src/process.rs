@@ -250,7 +250,7 @@ impl Call {
     /// Runs it in front of the user: same standard streams, same terminal, same process group, so that Ctrl-C reaches it.
     pub fn attended(&self) -> Result<ExitStatus, ProcessError> {
         listen_for_interrupts();
-        let child = self.command().spawn().map_err(|source| self.failed(source))?;
+        let child = begin(&mut self.command()).map_err(|source| self.failed(source))?;
         self.wait(child, |_| Ok(()))
     }
 
@@ -260,7 +260,7 @@ impl Call {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.spawn().map(drop).map_err(|source| self.failed(source))
+        begin(&mut command).map(drop).map_err(|source| self.failed(source))
     }
 
     /// The same, with what it says going to a file, and in our process group for the moment: only who leads none can leave
@@ -269,7 +269,7 @@ impl Call {
     pub fn detach_saying(&self, said: File) -> Result<(), ProcessError> {
         let mut command = self.command();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
-        command.spawn().map(drop).map_err(|source| self.failed(source))
+        begin(&mut command).map(drop).map_err(|source| self.failed(source))
     }
 
     /// Becomes the child: same standard streams, same terminal, same process group. Returns only if
@@ -332,7 +332,7 @@ impl Call {
         command.stdin(stdin).stdout(stdout).stderr(stderr);
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.spawn().map_err(|source| self.failed(source))
+        begin(&mut command).map_err(|source| self.failed(source))
     }
 
     fn wait(
@@ -527,6 +527,20 @@ fn last_line(file: &mut File) -> String {
     let _ = start;
     let text = String::from_utf8_lossy(&tail);
     text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
+}
+
+/// Starts it. A script that we wrote a moment ago may still be open in a child that another thread is just starting; that passes.
+fn begin(command: &mut Command) -> io::Result<Child> {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let begun = command.spawn();
+        let is_busy = |error: &io::Error| error.kind() == io::ErrorKind::ExecutableFileBusy;
+        if !begun.as_ref().is_err_and(is_busy) || pause > Duration::from_secs(1) {
+            return begun;
+        }
+        std::thread::sleep(pause);
+        pause *= 2;
+    }
 }
 
 #[cfg(all(test, unix))]

@@ -43,6 +43,7 @@ pub const RESERVED: &[&str] = &[
     "uninstall",
     "update",
     "use",
+    "worker",
 ];
 
 pub(super) fn decode<'d>(

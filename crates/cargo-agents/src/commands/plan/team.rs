@@ -6,6 +6,7 @@ use agents_plan::{
     engine::{Executor, Life, Parting, Start, Unreachable},
     event::Outcome,
     graph::NodeId,
+    ground::Ground,
     journal::{Journals, RunId},
 };
 use agents_system::{atomic, explain::ErrorKind};
@@ -68,6 +69,14 @@ impl Executor for Team {
             Self::Here(crew) => crew.run(start, life).await,
             #[cfg(feature = "restate")]
             Self::Afar(cluster) => cluster.run(start, life).await,
+        }
+    }
+
+    async fn ground(&self, start: &Start) -> Option<Ground> {
+        match self {
+            Self::Here(crew) => crew.ground(start).await,
+            #[cfg(feature = "restate")]
+            Self::Afar(cluster) => cluster.ground(start).await,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::Stage;
 
 /// What may have ended it.
-const ENDS: [&str; 12] = [
+const ENDS: [&str; 15] = [
     "it took more than 1 s",
     "it used more than it may",
     "it may make 200 calls",
@@ -17,6 +17,9 @@ const ENDS: [&str; 12] = [
     "Maximum call stack size exceeded",
     "string too long",
     "Error: invalid",
+    "Error: BigInt is too large",
+    "Error: too many",
+    "Error: cannot block in this thread",
     "Error: unexpected",
 ];
 
@@ -96,7 +99,7 @@ fn the_stack() {
         "const p = new Proxy({}, { get(_, key, self) { return self[key] } }); return p.x",
         "class A { toString() { return `${this}` } } return `${new A()}`",
         "let f = 'x'; for (let i = 0; i < 100_000; i++) f = `(${f})`; return eval(f)",
-        "return eval('x' + '.y'.repeat(10) + ' => '.repeat(100_000))",
+        "return eval('x => '.repeat(100_000) + 'x')",
     ]);
 }
 
