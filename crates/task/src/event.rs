@@ -3,7 +3,7 @@
 //! Every task has exactly one first event and exactly one last one, however it ends; [`Emitter`] sees to it, also when the task is
 //! dropped in the middle.
 //!
-//! A [`Sink`] is told at once and must not take long. Whoever wants to take their time reads a [`stream`].
+//! A [`Sink`] is told at once and must not take long. Whoever wants to take their time reads a [`stream()`].
 
 mod masked;
 mod stream;

@@ -3,10 +3,10 @@
 //! | module | holds |
 //! |---|---|
 //! | [`names`] | the attribute names of the conventions for generative AI |
-//! | [`spans`] | from events to spans: a task, its turns, its calls of tools, and what these started |
-//! | [`otlp`] | spans as OTLP/JSON |
+//! | `spans` | from events to spans: a task, its turns, its calls of tools, and what these started |
+//! | `otlp` | spans as OTLP/JSON |
 //! | [`settings`] | where they go: `[telemetry]` and the customary variables |
-//! | [`export`] | a queue that is never too long, and the thread that empties it |
+//! | `export` | a queue that is never too long, and the thread that empties it |
 //!
 //! A [`Telemetry`] is one more [`Sink`]. It waits for nobody: what the queue has no room for, or the collector does not take, is lost, and
 //! [`Telemetry::finish`] says how much. Nothing that anybody said is in a span unless [`Content::Shown`] was asked for.

@@ -177,7 +177,7 @@ impl Grants {
     }
 
     /// What a child gets of these: those that `asked` names and that hold, never for longer than they do here. What was ever
-    /// timed here stays timed there.
+    /// timed here stays timed there; about what is allowed here for good, and was not handed on, nothing was said there.
     #[must_use]
     pub fn delegate(&self, asked: &[Grant], now: Moment) -> Self {
         let shorter = |one: Option<Moment>, other: Option<Moment>| match (one, other) {
@@ -189,7 +189,12 @@ impl Grants {
             let same = asked.iter().filter(|it| it.kind == own.kind);
             same.map(|it| Grant { kind: own.kind.clone(), until: shorter(own.until, it.until) })
         });
-        Self { list: given.collect(), timed: self.timed.clone() }
+        let for_good = |tool: &str| {
+            let is_it = |grant: &Grant| matches!(&grant.kind, GrantKind::Tool(it) if it == tool);
+            self.list.iter().any(|grant| grant.until.is_none() && is_it(grant))
+        };
+        let timed = self.timed.iter().filter(|tool| !for_good(tool)).cloned();
+        Self { timed: timed.collect(), list: given.collect() }
     }
 }
 
@@ -278,5 +283,15 @@ mod tests {
         let child = parent.delegate(&[tool("bash", 99), tool("write", 99), secret("A", 7)], at(0));
         assert_eq!(child.list, [tool("bash", 10), secret("A", 7)]);
         assert!(parent.delegate(&[tool("bash", 99)], at(10)).is_empty());
+    }
+
+    #[test]
+    fn a_child_may_ask_for_what_was_granted_to_its_parent_for_good() {
+        let mut parent = Grants::default();
+        parent.add(Grant { kind: GrantKind::Tool("bash".to_owned()), until: None });
+        parent.add(tool("edit", 10));
+        let child = parent.delegate(&[], at(0));
+        let state = |tool: &str| child.state(tool, &Subject::Nothing, Needed::Any, at(0));
+        assert_eq!((state("bash"), state("edit")), (GrantState::None, GrantState::Over));
     }
 }
