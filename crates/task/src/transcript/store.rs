@@ -31,8 +31,9 @@ const METADATA: &str = ".meta.json";
 const OWNERS: &str = "owners";
 /// More files than this are not kept open: a process may have ten thousand tasks and a thousand files.
 const MAX_OPEN: usize = 256;
-/// How old files must be that belong to nothing before they are removed.
-const ORPHANED: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
+/// How old files must be that belong to nothing before they are removed. Clocks are set right by hours, or by a day; what is being
+/// written at that moment must not look old.
+const ORPHANED: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Where transcripts are kept. Cheap to clone.
 #[derive(Clone)]
