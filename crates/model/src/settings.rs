@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use agents_agent::definition::Effort;
-use agents_plugin::config::{Config, ConfigError};
+use agents_plugin::config::{Config, ConfigError, Values};
 use agents_system::{
-    decode::{Document, Table, Text, remote},
+    decode::{Table, Text, remote},
     dirs::Dirs,
-    finding::{Finding, Severity},
+    finding::Finding,
 };
 use camino::Utf8Path;
 
@@ -50,11 +50,7 @@ impl ModelSettings {
 
     /// The same from its text; relative paths in it start from `dir`.
     pub fn parse(file: &Utf8Path, text: &str, dir: &Utf8Path) -> Result<Self, ConfigError> {
-        let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
-        let document = Document::parse(file.to_owned(), text)
-            .map_err(|finding| invalid(vec![finding.without_value()]))?;
-        let mut settings = {
-            let root = document.root();
+        let (mut settings, findings) = Config::tables(file, text, Values::Hidden, |root| {
             let mut settings = Self::default();
             if let Some(table) = root.table("providers") {
                 settings.providers = providers(&table, dir);
@@ -63,12 +59,8 @@ impl ModelSettings {
                 settings.models(&table);
             }
             settings
-        };
-        settings.findings =
-            document.into_findings().into_iter().map(Finding::without_value).collect();
-        if settings.findings.iter().any(|finding| finding.severity == Severity::Error) {
-            return Err(invalid(settings.findings));
-        }
+        })?;
+        settings.findings = findings;
         Ok(settings)
     }
 

@@ -17,12 +17,14 @@ mod edit;
 mod enablement;
 mod sandbox;
 mod settings;
+mod tables;
 
 pub use agents::{AgentSettings, Deliver};
 pub use edit::Changed;
 pub use enablement::{Decision, Enablement, Key, Scope, Word};
 pub use sandbox::Sandboxed;
 pub use settings::{Origin, Setting, quoted_key};
+pub use tables::Values;
 
 /// The name of the registry that comes with the program but is only fetched when asked for.
 pub const RECOMMENDATIONS: &str = "symposium-recommendations";
@@ -402,9 +404,14 @@ fn decode_hosts(root: &Table<'_>) -> Vec<String> {
 }
 
 /// A path in the file: `~/` is the user's home, anything relative starts at the configuration directory.
-fn resolve(path: &str, dirs: &Dirs) -> Utf8PathBuf {
+#[must_use]
+pub fn path_in(config: &Utf8Path, path: &str) -> Utf8PathBuf {
     let in_home = path.strip_prefix("~/").and_then(|rest| Some(dirs::home().ok()?.join(rest)));
-    canonical(&in_home.unwrap_or_else(|| dirs.config.join(path)))
+    in_home.unwrap_or_else(|| config.join(path))
+}
+
+fn resolve(path: &str, dirs: &Dirs) -> Utf8PathBuf {
+    canonical(&path_in(&dirs.config, path))
 }
 
 fn canonical(path: &Utf8Path) -> Utf8PathBuf {

@@ -5,14 +5,8 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use agents_model::cost::MicroDollars;
-use agents_plugin::config::{Config, ConfigError, Origin, Setting};
-use agents_system::{
-    decode::{Document, Table},
-    dirs::Dirs,
-    env,
-    finding::{Finding, Severity},
-    span,
-};
+use agents_plugin::config::{Config, ConfigError, Setting, Values};
+use agents_system::{decode::Table, dirs::Dirs, env, finding::Finding, span};
 use agents_tool::Bypass;
 use camino::Utf8Path;
 use serde_json::{Value, json};
@@ -107,17 +101,14 @@ impl TaskSettings {
 
     /// The same from its text.
     pub fn parse(file: &Utf8Path, text: &str) -> Result<Self, ConfigError> {
-        let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
-        let document = Document::parse(file.to_owned(), text)
-            .map_err(|finding| invalid(vec![finding.without_value()]))?;
-        let mut settings = Self::default();
-        if let Some(table) = document.root().table("tasks") {
-            settings.read(&table);
-        }
-        settings.findings = document.into_findings();
-        if settings.findings.iter().any(|finding| finding.severity == Severity::Error) {
-            return Err(invalid(settings.findings));
-        }
+        let (mut settings, findings) = Config::tables(file, text, Values::Shown, |root| {
+            let mut settings = Self::default();
+            if let Some(table) = root.table("tasks") {
+                settings.read(&table);
+            }
+            settings
+        })?;
+        settings.findings = findings;
         Ok(settings)
     }
 
@@ -189,18 +180,7 @@ impl TaskSettings {
 
     /// Every setting with its value and who says so, for `config show`.
     pub fn settings(dirs: &Dirs) -> Result<Vec<Setting>, ConfigError> {
-        let file = Config::file(dirs);
-        let text = Config::text(&file)?;
-        let settings = Self::parse(&file, &text)?;
-        let document = Document::parse(file.clone(), &text)
-            .map_err(|finding| ConfigError::Invalid { file, findings: vec![*finding] })?;
-        let table = document.root().table("tasks");
-        let shown = settings.shown().into_iter().map(|(key, value)| {
-            let said = table.as_ref().and_then(|table| table.get(key));
-            let origin = said.map_or(Origin::Default, |value| Origin::File { line: value.line() });
-            Setting { key: format!("tasks.{key}"), value, origin }
-        });
-        Ok(shown.collect())
+        Config::of_table(dirs, &["tasks"], Self::load(dirs)?.shown())
     }
 
     fn shown(&self) -> Vec<(&'static str, Value)> {

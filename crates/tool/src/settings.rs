@@ -7,13 +7,8 @@ mod server;
 mod shown;
 mod web;
 
-use agents_plugin::config::{Config, ConfigError};
-use agents_system::{
-    decode::{Document, Table},
-    dirs::Dirs,
-    finding::{Finding, Severity},
-    sandbox::Network,
-};
+use agents_plugin::config::{Config, ConfigError, Values};
+use agents_system::{decode::Table, dirs::Dirs, finding::Finding, sandbox::Network};
 use camino::Utf8Path;
 
 pub use server::{ConfiguredReach, ConfiguredServer, Enabled, ServerTrust};
@@ -106,11 +101,7 @@ impl ToolSettings {
 
     /// The same from its text; relative paths in it start from `dir`.
     pub fn parse(file: &Utf8Path, text: &str, dir: &Utf8Path) -> Result<Self, ConfigError> {
-        let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
-        let document = Document::parse(file.to_owned(), text)
-            .map_err(|finding| invalid(vec![finding.without_value()]))?;
-        let mut settings = {
-            let root = document.root();
+        let (mut settings, findings) = Config::tables(file, text, Values::Hidden, |root| {
             let servers = root.table("mcp-servers");
             Self {
                 servers: servers.map(|it| server::decode_all(&it, dir)).unwrap_or_default(),
@@ -118,12 +109,8 @@ impl ToolSettings {
                 tasks: root.table("tasks").map(|it| TaskSettings::decode(&it)).unwrap_or_default(),
                 findings: Vec::new(),
             }
-        };
-        settings.findings =
-            document.into_findings().into_iter().map(Finding::without_value).collect();
-        if settings.findings.iter().any(|finding| finding.severity == Severity::Error) {
-            return Err(invalid(settings.findings));
-        }
+        })?;
+        settings.findings = findings;
         Ok(settings)
     }
 }

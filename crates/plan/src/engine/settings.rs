@@ -4,13 +4,8 @@
 
 use std::time::Duration;
 
-use agents_plugin::config::{Config, ConfigError, Origin, Setting};
-use agents_system::{
-    decode::{Document, Table},
-    dirs::Dirs,
-    finding::{Finding, Severity},
-    span,
-};
+use agents_plugin::config::{Config, ConfigError, Setting, Values};
+use agents_system::{decode::Table, dirs::Dirs, finding::Finding, span};
 use camino::Utf8Path;
 use serde_json::{Value, json};
 
@@ -53,20 +48,17 @@ impl RestateSettings {
 
     /// The same from its text.
     pub fn parse(file: &Utf8Path, text: &str) -> Result<Self, ConfigError> {
-        let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
-        let document = Document::parse(file.to_owned(), text)
-            .map_err(|finding| invalid(vec![finding.without_value()]))?;
-        let mut settings = Self::default();
-        if let Some(engine) = document.root().table("engine") {
-            if let Some(table) = engine.table("restate") {
-                settings.read(&table);
+        let (mut settings, findings) = Config::tables(file, text, Values::Shown, |root| {
+            let mut settings = Self::default();
+            if let Some(engine) = root.table("engine") {
+                if let Some(table) = engine.table("restate") {
+                    settings.read(&table);
+                }
+                engine.deny_unknown();
             }
-            engine.deny_unknown();
-        }
-        settings.findings = document.into_findings();
-        if settings.findings.iter().any(|finding| finding.severity == Severity::Error) {
-            return Err(invalid(settings.findings));
-        }
+            settings
+        })?;
+        settings.findings = findings;
         Ok(settings)
     }
 
@@ -87,18 +79,7 @@ impl RestateSettings {
 
     /// Every setting with its value and who says so, for `config show`.
     pub fn settings(dirs: &Dirs) -> Result<Vec<Setting>, ConfigError> {
-        let file = Config::file(dirs);
-        let text = Config::text(&file)?;
-        let settings = Self::parse(&file, &text)?;
-        let document = Document::parse(file.clone(), &text)
-            .map_err(|finding| ConfigError::Invalid { file, findings: vec![*finding] })?;
-        let table = document.root().table("engine").and_then(|it| it.table("restate"));
-        let shown = settings.shown().into_iter().map(|(key, value)| {
-            let said = table.as_ref().and_then(|table| table.get(key));
-            let origin = said.map_or(Origin::Default, |value| Origin::File { line: value.line() });
-            Setting { key: format!("engine.restate.{key}"), value, origin }
-        });
-        Ok(shown.collect())
+        Config::of_table(dirs, &["engine", "restate"], Self::load(dirs)?.shown())
     }
 
     fn shown(&self) -> Vec<(&'static str, Value)> {

@@ -4,16 +4,16 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use agents_plugin::config::{Config, ConfigError, Origin, Setting, quoted_key};
+use agents_plugin::config::{Config, ConfigError, Setting, Values, path_in, quoted_key};
 use agents_system::{
-    decode::{self, Document, Table, Text, remote},
-    dirs::{self, Dirs},
+    decode::{Table, Text, remote},
+    dirs::Dirs,
     explain::{ErrorKind, Explain},
-    finding::{Finding, Severity},
+    finding::Finding,
     keys::{AgeError, AgeFile, KeyError, KeySource, Unlock, find_key},
 };
 use agents_tool::grants::SecretKey;
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
@@ -133,19 +133,15 @@ impl SecretSettings {
 
     /// The same from its text; relative paths in it start from `dir`.
     pub fn parse(file: &Utf8Path, text: &str, dir: &Utf8Path) -> Result<Self, ConfigError> {
-        let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
-        let document = Document::parse(file.to_owned(), text)
-            .map_err(|finding| invalid(vec![finding.without_value()]))?;
-        let mut settings = Self::default();
-        if let Some(table) = document.root().table("secrets") {
-            settings.read(&table, dir);
-        }
         // Somebody may have written the secret itself.
-        let findings = document.into_findings().into_iter().map(Finding::without_value);
-        settings.findings = findings.collect();
-        if settings.findings.iter().any(|finding| finding.severity == Severity::Error) {
-            return Err(invalid(settings.findings));
-        }
+        let (mut settings, findings) = Config::tables(file, text, Values::Hidden, |root| {
+            let mut settings = Self::default();
+            if let Some(table) = root.table("secrets") {
+                settings.read(&table, dir);
+            }
+            settings
+        })?;
+        settings.findings = findings;
         Ok(settings)
     }
 
@@ -201,23 +197,23 @@ impl SecretSettings {
         let file = Config::file(dirs);
         let text = Config::text(&file)?;
         let settings = Self::parse(&file, &text, &dirs.config)?;
-        let document = Document::parse(file.clone(), &text).map_err(|finding| {
-            ConfigError::Invalid { file, findings: vec![finding.without_value()] }
+        let (all, _) = Config::tables(&file, &text, Values::Hidden, |root| {
+            let table = root.table("secrets");
+            let mut all = Vec::new();
+            for (key, source) in settings.iter() {
+                let said = table.as_ref().and_then(|table| {
+                    let (_, value) =
+                        table.entries().find(|(name, _)| name.as_str() == key.as_str())?;
+                    value.table(String::new())
+                });
+                let prefix = format!("secrets.{}", quoted_key(key.as_str()));
+                let shown = shown(source).into_iter();
+                all.extend(
+                    shown.map(|(key, value)| Setting::of(said.as_ref(), &prefix, key, value)),
+                );
+            }
+            all
         })?;
-        let table = document.root().table("secrets");
-        let mut all = Vec::new();
-        for (key, source) in settings.iter() {
-            let said = table.as_ref().and_then(|table| {
-                let (_, value) = table.entries().find(|(name, _)| name.as_str() == key.as_str())?;
-                value.table(String::new())
-            });
-            let prefix = format!("secrets.{}", quoted_key(key.as_str()));
-            all.extend(shown(source).into_iter().map(|(key, value)| {
-                let line = said.as_ref().and_then(|it| it.get(key)).map(decode::Value::line);
-                let origin = line.map_or(Origin::Default, |line| Origin::File { line });
-                Setting { key: format!("{prefix}.{key}"), value, origin }
-            }));
-        }
         Ok(all)
     }
 }
@@ -242,7 +238,7 @@ fn decode(name: &Text<'_>, table: &Table<'_>, dir: &Utf8Path) -> Option<SecretSo
         "command" => SecretSource::Key(KeySource::Command(words(table, "command")?)),
         _ => {
             let unlock = match (table.has("identity"), table.has("passphrase-command")) {
-                (true, false) => Unlock::Identity(path(&table.string("identity")?, dir)),
+                (true, false) => Unlock::Identity(path_in(dir, &table.string("identity")?)),
                 (false, true) => Unlock::Passphrase(words(table, "passphrase-command")?),
                 _ => {
                     let told = "is opened by one of `identity` and `passphrase-command`";
@@ -251,7 +247,7 @@ fn decode(name: &Text<'_>, table: &Table<'_>, dir: &Utf8Path) -> Option<SecretSo
                 }
             };
             let entry = table.string("entry").map(|it| it.to_string());
-            SecretSource::Age(AgeFile { file: path(&table.string("age")?, dir), entry, unlock })
+            SecretSource::Age(AgeFile { file: path_in(dir, &table.string("age")?), entry, unlock })
         }
     })
 }
@@ -259,12 +255,6 @@ fn decode(name: &Text<'_>, table: &Table<'_>, dir: &Utf8Path) -> Option<SecretSo
 fn words(table: &Table<'_>, key: &'static str) -> Option<Vec<String>> {
     let words: Vec<String> = table.string_or_strings(key).iter().map(ToString::to_string).collect();
     (!words.is_empty()).then_some(words)
-}
-
-/// `~/` is the user's home; what is relative starts from the directory of the configuration.
-fn path(text: &str, dir: &Utf8Path) -> Utf8PathBuf {
-    let in_home = text.strip_prefix("~/").and_then(|rest| Some(dirs::home().ok()?.join(rest)));
-    in_home.unwrap_or_else(|| dir.join(text))
 }
 
 fn shown(source: &SecretSource) -> Vec<(&'static str, Value)> {

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use agents_model::http::post::{Post, PostError};
-use agents_plugin::config::{Config, ConfigError, Origin, Setting};
+use agents_plugin::config::{Config, ConfigError, Setting, Values};
 use agents_system::{
-    decode::{Document, Table},
+    decode::Table,
     dirs::Dirs,
     env::{self, Variable},
-    finding::{Finding, Severity},
+    finding::Finding,
 };
 use camino::Utf8Path;
 use secrecy::SecretString;
@@ -84,17 +84,14 @@ impl TelemetrySettings {
 
     /// What the text of the file says.
     pub fn parse(file: &Utf8Path, text: &str) -> Result<Self, ConfigError> {
-        let invalid = |findings| ConfigError::Invalid { file: file.to_owned(), findings };
-        let document = Document::parse(file.to_owned(), text)
-            .map_err(|finding| invalid(vec![finding.without_value()]))?;
-        let mut settings = Self::default();
-        if let Some(table) = document.root().table("telemetry") {
-            settings.read(&table);
-        }
-        settings.findings = document.into_findings();
-        if settings.findings.iter().any(|finding| finding.severity == Severity::Error) {
-            return Err(invalid(settings.findings));
-        }
+        let (mut settings, findings) = Config::tables(file, text, Values::Hidden, |root| {
+            let mut settings = Self::default();
+            if let Some(table) = root.table("telemetry") {
+                settings.read(&table);
+            }
+            settings
+        })?;
+        settings.findings = findings;
         Ok(settings)
     }
 
@@ -184,21 +181,12 @@ impl TelemetrySettings {
     /// Every setting with its value and who says so, for `config show`.
     pub fn settings(dirs: &Dirs) -> Result<Vec<Setting>, ConfigError> {
         let file = Config::file(dirs);
-        let text = Config::text(&file)?;
-        let settings = Self::parse(&file, &text)?;
-        let document = Document::parse(file.clone(), &text)
-            .map_err(|finding| ConfigError::Invalid { file, findings: vec![*finding] })?;
-        let table = document.root().table("telemetry");
-        let said = |key: &'static str| table.as_ref().and_then(|table| table.get(key));
+        let settings = Self::parse(&file, &Config::text(&file)?)?;
         let mut shown: Vec<(&'static str, Value)> = Vec::new();
         shown.extend(settings.endpoint.map(|it| ("endpoint", json!(it))));
         shown.push(("service-name", json!(settings.service)));
         shown.push(("content", json!(settings.content == Content::Shown)));
-        let setting = |(key, value): (&'static str, Value)| {
-            let origin = said(key).map_or(Origin::Default, |it| Origin::File { line: it.line() });
-            Setting { key: format!("telemetry.{key}"), value, origin }
-        };
-        Ok(shown.into_iter().map(setting).collect())
+        Config::of_table(dirs, &["telemetry"], shown)
     }
 }
 
