@@ -87,7 +87,10 @@ fn check_program(
         }
         _ => {
             let host = client.host();
-            format!("kind = \"host\"\nhost = \"{host}\"\ncommand = {}\n", json!([command]))
+            // By default it asks a model which model to ask, for minutes if the answer is not one that it expects.
+            let model = if host == "gemini" { "model = \"pro\"\n" } else { "" };
+            let command = json!([command]);
+            format!("kind = \"host\"\nhost = \"{host}\"\ncommand = {command}\n{model}")
         }
     };
     let environment = client.env(&place);
