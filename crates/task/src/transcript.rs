@@ -21,6 +21,7 @@ mod caught_up;
 mod chain;
 mod claim;
 mod meta;
+mod orphans;
 mod page;
 mod reader;
 mod retention;

@@ -271,7 +271,7 @@ pub(super) fn tell_all(
     for what in all {
         let event = what.at(at);
         scheduler
-            .accept(&event)
+            .accept(event.clone())
             .map_err(|rejected| Failure::new(ErrorKind::Usage, rejected.to_string()))?;
         events.push(event);
     }
