@@ -27,6 +27,7 @@ mod reader;
 mod retention;
 mod store;
 mod sync;
+mod traced;
 mod tree;
 mod unsaved;
 mod wire;

@@ -24,7 +24,7 @@ use super::{
     unsaved::Unsaved,
     writer::{Opening, Writer},
 };
-use crate::{effective::EffectiveAgent, id::TaskId};
+use crate::{effective::EffectiveAgent, id::TaskId, telemetry::TraceId};
 
 pub(super) const RECORDS: &str = ".jsonl";
 const METADATA: &str = ".meta.json";
@@ -46,6 +46,8 @@ pub(super) struct Inner {
     sweeping: AtomicBool,
     /// Whether tasks end whose transcripts cannot be written.
     insists: AtomicBool,
+    /// What all tasks of this program are a part of.
+    pub(super) within: OnceLock<TraceId>,
     pub(super) unsaved: Unsaved,
     pub(super) syncer: Syncer,
 }
@@ -111,6 +113,7 @@ impl Store {
             open: AtomicUsize::new(0),
             sweeping: AtomicBool::new(false),
             insists: AtomicBool::new(false),
+            within: OnceLock::new(),
             unsaved: Unsaved::default(),
             syncer: Syncer::default(),
         }))
@@ -280,7 +283,7 @@ impl Store {
     }
 
     /// The metadata as it stands in the file.
-    fn written_meta(&self, id: TaskId) -> Result<Meta, TranscriptError> {
+    pub(super) fn written_meta(&self, id: TaskId) -> Result<Meta, TranscriptError> {
         let path = self.0.metadata(id);
         let bytes = match fs_err::read(&path) {
             Ok(bytes) => bytes,
