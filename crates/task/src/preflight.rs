@@ -30,7 +30,7 @@ use crate::{
     skills::SKILL,
 };
 
-pub use self::given::{Caller, Settings, Situation};
+pub use self::given::{Caller, Decided, Settings, Situation};
 
 /// Checks a batch. Nothing happens.
 ///
@@ -55,6 +55,7 @@ pub fn preflight(
     for (index, request) in batch.tasks.iter().enumerate() {
         // Batches are often one assignment many times: what was decided for the one before holds for this one, too.
         let before = last.filter(|it| it.is_decided_like(request)).and_then(|_| agents.last());
+        let before = before.or_else(|| situation.before?.like(request));
         let agent = match before {
             Some(before) => Ok(check.another(before, request, &taken)),
             None => check.one(request, &taken),

@@ -30,8 +30,8 @@ use agents_model::{
     message::ToolStatus,
 };
 use agents_tool::{
-    CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented, Standing,
-    artifacts::Artifacts, bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
+    CallContext, Catalogue, Guarded, Hooked, Hooks, Presented, artifacts::Artifacts,
+    bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
 };
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -51,7 +51,7 @@ use crate::{
     runner::Alike,
     schema::Schema,
     secret::Pocket,
-    submission::{self, YIELD, valid_json},
+    submission::{YIELD, valid_json},
     workplace::{Delivery, Settled, Workplace},
 };
 
@@ -120,7 +120,7 @@ pub struct Ground {
     /// Who wants to know what happens.
     pub sink: Arc<dyn Sink>,
     /// The worktree that it works in, if it has one of its own.
-    pub workplace: Option<Workplace>,
+    pub workplace: Option<Box<Workplace>>,
     /// What it has in common with others of its definition.
     pub alike: Alike,
     /// Who writes down what is said.
@@ -157,7 +157,7 @@ pub fn tools_of(
     around: &Around,
 ) -> Arc<Tools> {
     let asked = Arc::clone(&approver);
-    let guarded = Guarded::new(catalogue, Standing::clone(&agent.standing), approver, around.start);
+    let guarded = Guarded::new(catalogue, Arc::clone(&agent.standing), approver, around.start);
     let hooked = Hooked::new(guarded, hooks, asked, Arc::clone(&around.mask));
     Arc::new(Presented::new(hooked, Arc::clone(&around.mask), around.bounds))
 }
@@ -222,15 +222,6 @@ struct Task {
 impl Task {
     fn new(agent: Arc<EffectiveAgent>, ground: Ground, emitter: Emitter) -> Self {
         let schema = agent.schema.as_ref().map(|(schema, _)| schema);
-        let offered = ground.tools.inner().offered().into_iter().filter(|it| it.name != YIELD);
-        let mut specs: Vec<ToolSpec> = offered
-            .map(|it| ToolSpec {
-                name: it.name,
-                description: it.description,
-                schema: it.input_schema,
-            })
-            .collect();
-        specs.push(submission::spec(schema));
         let marked = schema.is_some_and(|it| evidence::is_wanted(it.json()));
         let cost = ground.price.map(|_| MicroDollars::default());
         Self {
@@ -238,7 +229,7 @@ impl Task {
                 Some(before) => History::resumed(&before.messages, &agent.prompt),
                 None => History::new(&agent.prompt),
             },
-            specs: ground.alike.tools(&agent.name, specs),
+            specs: ground.alike.tools(&agent, &ground.tools),
             choice: ToolChoice::Auto,
             before: (Before::default(), Before::default()),
             record: Record::default(),

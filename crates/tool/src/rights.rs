@@ -179,6 +179,9 @@ impl Rights {
     /// Whether a tool may be used at all, with some arguments.
     #[must_use]
     pub fn allows(&self, tool: &str) -> bool {
+        if self.is_all() {
+            return true;
+        }
         let names = canonical(tool);
         self.conditions.iter().all(|condition| match condition {
             Condition::Only(rules) => {

@@ -60,7 +60,7 @@ impl Task {
             () = self.cancel.cancelled() => None,
             slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot.ok(),
         };
-        let sink = Arc::clone(&self.runner.0.common.sink);
+        let sink = Arc::clone(&self.runner.0.sink);
         let mut emitter = Emitter::new(self.id, self.agent.path.clone(), sink);
         let model = self.agent.model.model.to_string();
         emitter.start(self.agent.name.as_str(), &model, self.agent.chosen.clone());
@@ -195,6 +195,7 @@ impl Task {
         let artifacts = Arc::clone(&shared.common.artifacts);
         let mut context =
             CallContext::new(site.area.clone(), artifacts, shared.common.patience.tool);
+        context.cancelled = self.cancel.clone();
         context.confinement = site.confine(equipment.confinement);
         context.variables = site.variables;
         let ground = Ground {
@@ -209,8 +210,8 @@ impl Task {
             patience: shared.common.patience,
             seat,
             pocket,
-            sink: Arc::clone(&shared.common.sink),
-            workplace,
+            sink: Arc::clone(&shared.sink),
+            workplace: workplace.map(Box::new),
             alike: shared.alike.clone(),
             recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
