@@ -49,7 +49,7 @@ pub fn preflight(
     }
     shape(batch, settings).map_err(|items| Refused { items, of })?;
     let check = Check { batch, caller, settings, situation };
-    let (mut agents, mut items) = (Vec::new(), Vec::new());
+    let (mut agents, mut items) = (Vec::with_capacity(of), Vec::new());
     let mut taken = Taken::after(situation.taken);
     let mut last: Option<&TaskRequest> = None;
     for (index, request) in batch.tasks.iter().enumerate() {

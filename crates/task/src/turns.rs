@@ -170,7 +170,8 @@ pub fn run<A: Into<Arc<EffectiveAgent>>>(
     let agent = agent.into();
     let mut emitter = Emitter::new(ground.id, agent.path.clone(), Arc::clone(&ground.sink));
     emitter.start(agent.name.as_str(), &agent.model.model.to_string(), agent.chosen.clone());
-    run_begun(agent, ground, emitter)
+    let running = run_begun(agent, ground, emitter);
+    async { *running.await }
 }
 
 /// The same for a task that has been told to begin.
@@ -181,7 +182,7 @@ pub(crate) fn run_begun(
     agent: Arc<EffectiveAgent>,
     mut ground: Ground,
     emitter: Emitter,
-) -> impl Future<Output = Outcome> + Send + 'static {
+) -> impl Future<Output = Box<Outcome>> + Send + 'static {
     let kept =
         Arc::new(Kept { inner: Arc::clone(&ground.context.artifacts), ids: Mutex::default() });
     ground.context.artifacts = Arc::clone(&kept) as Arc<dyn Artifacts>;
@@ -190,7 +191,9 @@ pub(crate) fn run_begun(
     task.ground.recorder.message(&Message::user(task.agent.prompt.as_str()));
     async move {
         let ending = task.lives().await;
-        Box::pin(task.close_workplace(&ending)).await;
+        if task.ground.workplace.is_some() {
+            Box::pin(task.close_workplace(&ending)).await;
+        }
         task.finish(ending, &kept)
     }
 }
@@ -527,7 +530,7 @@ impl Task {
         }));
     }
 
-    fn finish(mut self: Box<Self>, ending: Ending, kept: &Kept) -> Outcome {
+    fn finish(mut self: Box<Self>, ending: Ending, kept: &Kept) -> Box<Outcome> {
         self.report.tool_calls = self.record.len() as u64 + self.own_calls;
         self.report.artifacts = kept.ids();
         self.report.not_agreed =
@@ -539,15 +542,14 @@ impl Task {
         {
             self.report.evidence.doubt = Some(Doubt::NoToolUsed);
         }
-        let outcome = Outcome {
+        let outcome = Box::new(Outcome {
             id: self.ground.id,
             path: self.agent.path.clone(),
             ending,
             report: std::mem::take(&mut self.report),
-        };
+        });
         self.ground.recorder.end(&outcome);
-        self.emitter.end(&outcome);
-        outcome
+        self.emitter.end(outcome)
     }
 
     /// What a message of the model says counts, even if it never comes to its end.

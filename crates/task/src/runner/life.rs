@@ -112,7 +112,7 @@ impl Task {
         Box::pin(async move {
             let outcome = running.await;
             drop((slot, alive, peer));
-            Box::new(hidden_in(outcome, &runner.0.around.mask))
+            hidden_in(outcome, &runner.0.around.mask)
         })
     }
 
@@ -323,20 +323,19 @@ impl Task {
         ending: Ending,
     ) -> Box<Outcome> {
         let (id, path) = (self.id, self.agent.path.clone());
-        let outcome = Outcome { id, path, ending, report: Report::default() };
+        let outcome = Box::new(Outcome { id, path, ending, report: Report::default() });
         recorder.end(&outcome);
-        emitter.end(&outcome);
-        Box::new(outcome)
+        emitter.end(outcome)
     }
 }
 
 /// What became of it, without anything that nobody may see.
-fn hidden_in(outcome: Outcome, mask: &Mask) -> Outcome {
+fn hidden_in(outcome: Box<Outcome>, mask: &Mask) -> Box<Outcome> {
     if mask.is_empty() {
         return outcome;
     }
     event::hidden(&outcome, mask)
-        .unwrap_or_else(|| Outcome::broke_down(outcome.id, outcome.path, false))
+        .unwrap_or_else(|| Box::new(Outcome::broke_down(outcome.id, outcome.path, false)))
 }
 
 /// Removes a worktree that nothing was done in.

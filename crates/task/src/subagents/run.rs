@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// What is left of a sub-agent: `None` of one whose runtime went away.
-pub(super) type End = Option<Outcome>;
+pub(super) type End = Option<Box<Outcome>>;
 
 /// A sub-agent that is known.
 pub(super) struct Run {
@@ -52,9 +52,9 @@ pub(super) fn run(ready: Ready, guard: Guard<End>) -> impl Future<Output = ()> +
     let (id, path, living) = (ready.id(), ready.path().clone(), ready.live());
     async move {
         let outcome = match AssertUnwindSafe(living).catch_unwind().await {
-            Ok(outcome) => *outcome,
+            Ok(outcome) => outcome,
             // Its last event has told the same: `Emitter` sees to it.
-            Err(_) => Outcome::broke_down(id, path, true),
+            Err(_) => Box::new(Outcome::broke_down(id, path, true)),
         };
         guard.settle(state_of(&outcome), Some(outcome));
     }

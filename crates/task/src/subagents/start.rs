@@ -95,9 +95,8 @@ impl SubAgentManager {
         own: &Arc<AgentDefinition>,
         plan: Option<(PlanTaskId, mpsc::Sender<TaskEvent>)>,
     ) -> Guard<End> {
-        // Whoever waits for everything to be over waits for these, from before the run is over.
-        let hooks = (!self.stop_hooks.is_empty())
-            .then(|| (Arc::clone(&self.stop_hooks), self.tail.still()));
+        // Whoever waits for everything to be over waits from here on, until the hooks are done.
+        let (hooks, still) = (Arc::clone(&self.stop_hooks), self.tail.still());
         let (desk, own, ended) = (self.desk.clone(), Arc::clone(own), Arc::clone(cell));
         Guard::new(Arc::clone(cell), run::dropped, move |end| {
             desk.forget(id);
@@ -112,7 +111,7 @@ impl SubAgentManager {
                     let _ = events.send(event).await;
                 });
             }
-            if let Some((hooks, still)) = hooks {
+            if !hooks.is_empty() {
                 let (agent, state) = (own.name.to_string(), ended.state());
                 hooks::run(hooks.to_vec(), Whose { id: id.to_string(), agent, state }, still);
             }
