@@ -240,11 +240,18 @@ impl Emitter {
         }
     }
 
-    /// It ended. Only the first time counts.
-    pub fn end(&mut self, outcome: &Outcome) {
-        if self.state == State::Begun {
-            self.state = State::Over;
-            self.send(What::Ended { outcome: Box::new(outcome.clone()) });
+    /// It ended, like this. Only the first time counts. What became of it is given back, as it is told.
+    pub fn end(&mut self, outcome: Box<Outcome>) -> Box<Outcome> {
+        if self.state != State::Begun {
+            return outcome;
+        }
+        self.state = State::Over;
+        let what = What::Ended { outcome };
+        let event = Event { task: self.id, path: self.path.clone(), what };
+        self.sink.event(&event);
+        match event.what {
+            What::Ended { outcome } => outcome,
+            _ => Box::new(Outcome::broke_down(self.id, self.path.clone(), false)),
         }
     }
 }
@@ -252,8 +259,10 @@ impl Emitter {
 impl Drop for Emitter {
     /// A task that is dropped in the middle was cancelled, or broke down.
     fn drop(&mut self) {
-        let panicked = std::thread::panicking();
-        self.end(&Outcome::broke_down(self.id, self.path.clone(), panicked));
+        if self.state == State::Begun {
+            let panicked = std::thread::panicking();
+            self.end(Box::new(Outcome::broke_down(self.id, self.path.clone(), panicked)));
+        }
     }
 }
 
