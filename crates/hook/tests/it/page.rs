@@ -19,6 +19,7 @@ The tables on this page are generated (`UPDATE_DOCS=1 cargo test -p agents-hook`
 In a plugin's `SYMPOSIUM.toml`:
 
 ```toml
+# SYMPOSIUM.toml
 name = "release"
 crates = ["cargo-release"]              # only where the workspace depends on it
 

@@ -12,6 +12,7 @@ file per host in `crates/host/hosts`, of which single keys can be replaced in `h
 configuration:
 
 ```toml
+# hosts.toml
 [host.codex]
 skills.user = \"~/.codex/skills\"
 hooks.timeout = \"20 s\"
