@@ -18,6 +18,7 @@ mod agent_delivery;
 mod agents;
 mod agents_pinned;
 mod audit;
+mod book;
 #[cfg(target_os = "linux")]
 mod choices;
 mod command_line;
