@@ -1,9 +1,12 @@
-//! The book: every page can be reached, every link leads somewhere, and every file that is shown is what it says it is.
+//! The book: every page can be reached, every link leads somewhere, every file that is shown is what it says it is, and what is
+//! typed in its first pages prints what they say.
 //!
 //! `docs/extend/docs.md` tells how blocks are marked.
 
 mod blocks;
 mod links;
+#[cfg(target_os = "linux")]
+mod typed;
 
 use agents_host::Overrides;
 use agents_model::script::ScriptFile;
@@ -81,6 +84,23 @@ fn every_file_that_is_shown_is_one() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(parsed > 40, "only {parsed} blocks were found");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_typed_prints_what_the_page_says() {
+    let is_typed =
+        |page: &Utf8PathBuf| page.starts_with("docs/start") || page.starts_with("docs/guides");
+    let pages: Vec<Utf8PathBuf> = pages().into_iter().filter(is_typed).collect();
+    assert!(pages.len() >= 9, "{pages:?}");
+    let different: Vec<String> = std::thread::scope(|scope| {
+        let start = |page| scope.spawn(move || (page, typed::follow(&read(page))));
+        let running: Vec<_> = pages.iter().map(|page| start(page.as_path())).collect();
+        let done = running.into_iter().map(|it| it.join().unwrap());
+        done.flat_map(|(page, said)| said.into_iter().map(move |it| format!("{page}: {it}")))
+            .collect()
+    });
+    assert!(different.is_empty(), "{}", different.join("\n\n"));
 }
 
 /// What is wrong with a block that is meant to be such a file.
