@@ -16,6 +16,7 @@ use agents_tool::{
     policy::{Question, Why},
 };
 use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::id::TaskPath;
@@ -24,7 +25,8 @@ use crate::id::TaskPath;
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(300);
 
 /// What is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reply {
     /// Yes, this time.
     Once,
