@@ -174,7 +174,8 @@ async fn events(
 async fn act(State(door): State<Door>, request: Request<Body>) -> Response {
     let headers = request.headers();
     let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
-    let is_json = kind.and_then(|it| it.split(';').next()).map(str::trim) == Some("application/json");
+    let is_json =
+        kind.and_then(|it| it.split(';').next()).map(str::trim) == Some("application/json");
     if !comes_from_page(headers) {
         return StatusCode::FORBIDDEN.into_response();
     }

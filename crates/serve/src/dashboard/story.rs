@@ -171,7 +171,8 @@ mod tests {
     #[test]
     fn a_call_says_what_it_is_about() {
         let input = ToolInput::Json(json!({"command": "cargo test\n-p net"}));
-        let call = ToolCall { id: "c1".to_owned(), name: "bash".to_owned(), input, signature: None };
+        let call =
+            ToolCall { id: "c1".to_owned(), name: "bash".to_owned(), input, signature: None };
         let told = serde_json::to_value(piece(Role::Assistant, Part::ToolCall(call))).unwrap();
         assert_eq!((&told["call"], &told["title"]), (&json!("c1"), &json!("bash cargo test")));
         assert!(told["input"]["text"].as_str().unwrap().contains("-p net"));

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{Mutex, PoisonError},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use agents_plan::{
@@ -33,6 +33,9 @@ const MOST: usize = 200;
 const EVENTS: usize = 60;
 /// The most of what a task of a plan says that is told.
 const MAX_TEXT: usize = 8 * 1024;
+
+/// How long what was written may take to count.
+const FRESH: Duration = Duration::from_secs(5);
 
 /// A run with what its journal was when it was read.
 type Seen = (u64, Option<RunView>);
@@ -118,7 +121,14 @@ impl Plans {
         let home = self.journals.home(id);
         let mut hasher = DefaultHasher::new();
         for name in ["journal.db", "journal.db-wal"] {
-            stamp(&home.join(name)).hash(&mut hasher);
+            let stamp = stamp(&home.join(name));
+            stamp.hash(&mut hasher);
+            // What was just written counts only once it has reached the disk, and then nothing more is written to say so: as long as
+            // that may be, every look is worth it.
+            let age = stamp.map(|(_, at)| at.elapsed().unwrap_or_default());
+            if age.is_some_and(|it| it < FRESH) {
+                SystemTime::now().hash(&mut hasher);
+            }
         }
         self.journals.is_driven(id).hash(&mut hasher);
         hasher.finish()
@@ -162,9 +172,7 @@ fn drawn(scheduler: &Scheduler) -> Value {
             "x": spot.x, "y": spot.y, "width": spot.width, "height": spot.height,
         })
     };
-    let line = |it: &agents_plan::draw::Line| {
-        json!({ "path": it.path(), "dotted": it.until == Until::Ended })
-    };
+    let line = |it: &agents_plan::draw::Line| json!({ "path": it.path(), "dotted": it.until == Until::Ended });
     json!({
         "width": picture.width,
         "height": picture.height,

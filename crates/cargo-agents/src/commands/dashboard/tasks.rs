@@ -70,7 +70,8 @@ impl Tally {
                         }
                     }
                     Record::Message(message) => {
-                        let calls = message.parts.iter().filter(|it| matches!(it, Part::ToolCall(_)));
+                        let calls =
+                            message.parts.iter().filter(|it| matches!(it, Part::ToolCall(_)));
                         self.calls += calls.count() as u64;
                     }
                     _ => {}
