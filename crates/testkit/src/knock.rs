@@ -1,6 +1,7 @@
 //! Requests by hand, for doors that must also bear those who do not behave.
 
 use std::{
+    collections::VecDeque,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
     time::Duration,
@@ -47,7 +48,11 @@ fn send(port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &[u
 
 /// Server-sent events, as they come.
 #[derive(Debug)]
-pub struct Events(BufReader<TcpStream>);
+pub struct Events {
+    from: BufReader<TcpStream>,
+    /// Those that nobody has asked for yet, with their names.
+    kept: VecDeque<(String, String)>,
+}
 
 impl Events {
     /// Listens at an address. Whoever waits too long for an event breaks down.
@@ -55,24 +60,35 @@ impl Events {
     pub fn listen(port: u16, path: &str) -> Self {
         let stream = send(port, "GET", path, &[], b"");
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        Self(BufReader::new(stream))
+        Self { from: BufReader::new(stream), kept: VecDeque::new() }
     }
 
-    /// The data of the next event of a name that is as wanted.
+    /// The data of the next event of a name that is as wanted. Those of other names are kept, for they come in any order.
     pub fn until(&mut self, name: &str, mut wanted: impl FnMut(&str) -> bool) -> String {
+        let mut others = VecDeque::new();
+        loop {
+            let (event, data) = self.kept.pop_front().unwrap_or_else(|| self.next(name));
+            if event != name {
+                others.push_back((event, data));
+            } else if wanted(&data) {
+                others.append(&mut self.kept);
+                self.kept = others;
+                return data;
+            }
+        }
+    }
+
+    fn next(&mut self, awaited: &str) -> (String, String) {
         let mut event = String::new();
         loop {
             let mut line = String::new();
-            let count = self.0.read_line(&mut line).unwrap();
-            assert!(count > 0, "no `{name}` came before the end");
+            let count = self.from.read_line(&mut line).unwrap();
+            assert!(count > 0, "no `{awaited}` came before the end");
             if let Some(it) = line.strip_prefix("event: ") {
                 it.trim().clone_into(&mut event);
             }
-            if let Some(data) = line.strip_prefix("data: ")
-                && event == name
-                && wanted(data.trim())
-            {
-                return data.trim().to_owned();
+            if let Some(data) = line.strip_prefix("data: ") {
+                return (event, data.trim().to_owned());
             }
         }
     }

@@ -109,7 +109,9 @@ fn plan(stage: &Stage, address: &str, tab: &mut Tab) -> anyhow::Result<()> {
         "[...document.querySelectorAll('.node')].every((it) => it.dataset.state === 'completed')",
     )?;
     ensure!(run.wait()?, "the run failed");
-    tab.screenshot("plan-done")
+    tab.screenshot("plan-done")?;
+    tab.click("a[data-key='how']")?;
+    tab.sees("PLAN docs")
 }
 
 fn ask(stage: &Stage, address: &str, tab: &mut Tab) -> anyhow::Result<()> {
@@ -200,7 +202,7 @@ fn hostile(stage: &Stage, address: &str, tab: &mut Tab) -> anyhow::Result<()> {
     tab.sees("<iframe src=javascript:alert(3)>")?;
     // What would turn or hide text is shown instead.
     let odd = tab.eval("[...document.querySelectorAll('.odd')].map((it) => it.textContent)")?;
-    for mark in ["␛[31m", "U+202E", "U+200B", "␛[2J"] {
+    for mark in ["ESC[31m", "U+202E", "U+200B", "ESC[2J"] {
         ensure!(
             odd.as_array().is_some_and(|all| all.iter().any(|it| it == mark)),
             "{mark} is not among {odd}"
@@ -246,6 +248,7 @@ fn keyboard(stage: &Stage, address: &str, tab: &mut Tab) -> anyhow::Result<()> {
     tab.press("Enter")?;
     tab.sees("I need a file for this.")?;
     tab.press("a")?;
+    tab.until("the list of questions", "document.querySelector('main h2').textContent === 'Asks'")?;
     tab.until("the question", "document.querySelector('.ask')")?;
     tab.press("j")?;
     // From the question on to its buttons.

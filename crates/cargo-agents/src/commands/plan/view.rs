@@ -77,6 +77,9 @@ pub(crate) struct OutcomeView {
     /// Whether it is known from an earlier run, so that nobody worked for it this time
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) recalled: bool,
+    /// The id of the task that did it, for `task show`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
 }
 
 /// What was used.
@@ -170,6 +173,7 @@ impl From<&Outcome> for OutcomeView {
             text: outcome.text.clone(),
             spent: outcome.spent.into(),
             recalled: outcome.source == Source::Memory,
+            id: outcome.task.map(|it| it.to_string()),
         }
     }
 }

@@ -122,6 +122,7 @@ fn open_asks(settings: &Settings) -> Result<Vec<Asked>, Failure> {
     }
 }
 
+#[cfg(feature = "http")]
 impl TaskAsksDocument {
     /// Those that wait now.
     pub(crate) fn now(settings: &Settings) -> Result<Self, Failure> {

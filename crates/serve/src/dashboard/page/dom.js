@@ -10,6 +10,7 @@ const ODD =
 function visible(odd) {
   const shown = (c) => {
     const code = c.codePointAt(0);
+    if (code === 0x1b) return "ESC";
     if (code < 0x20) return String.fromCodePoint(0x2400 + code);
     if (code === 0x7f) return "\u2421";
     if (code > 0x20 && code < 0x7f) return c;
@@ -88,11 +89,11 @@ export function count(value, word) {
 }
 
 // How much of what may be used is used.
-export function used(value, most, told) {
-  if (most === undefined || most === null || !(most > 0)) return told(value);
-  const part = `${told(value)} of ${told(most)}`;
+export function used(value, most, told, unit = "") {
+  if (most === undefined || most === null || !(most > 0)) return `${told(value ?? 0)}${unit && ` ${unit}`}`;
+  const part = `${told(value ?? 0)} of ${told(most)} ${unit}`.trim();
   const meter = el("meter", { min: 0, max: most, high: most * 0.8, optimum: 0, value: Math.min(value ?? 0, most), "aria-label": part });
-  return el("span", { class: "used", title: part }, el("span", {}, told(value ?? 0), el("small", {}, ` / ${told(most)}`)), meter);
+  return el("span", { class: "used", title: part }, el("span", {}, told(value ?? 0), el("small", {}, ` / ${told(most)} ${unit}`)), meter);
 }
 
 export function span(seconds) {

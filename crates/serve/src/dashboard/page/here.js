@@ -30,7 +30,7 @@ function looked(place, title, what, draw) {
 
 function conditions(steps) {
   return el("ul", { class: "steps" }, steps.map((it) =>
-    el("li", { class: "step", "data-depth": Math.min(it.depth, 8), "data-holds": it.holds }, el("code", {}, it.condition), ` ${it.holds ? "holds" : "does not hold"}`, it.because && `: ${it.because}`)));
+    el("li", { class: "step", "data-depth": Math.min(it.depth, 8), "data-holds": String(it.holds) }, el("code", {}, it.condition), ` ${it.holds ? "holds" : "does not hold"}`, it.because && `: ${it.because}`)));
 }
 
 function explanation(it) {

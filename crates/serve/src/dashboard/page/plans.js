@@ -61,6 +61,7 @@ function chosen(run, task) {
       el("dt", {}, "agent"), el("dd", {}, task.agent ?? "gathers results"),
       el("dt", {}, "attempts"), el("dd", {}, number(task.attempts)),
       outcome && [el("dt", {}, "took"), el("dd", {}, `${count(outcome.spent.turns, "turn")}, ${count(outcome.spent.tokens, "token")}${outcome.spent.cost ? `, ${money(outcome.spent.cost)}` : ""}${outcome.recalled ? ", known from an earlier run" : ""}`)]),
+    outcome?.id && el("p", {}, el("a", { href: to("task", outcome.id), "data-key": "how" }, "how it went")),
     outcome?.message && el("p", { class: "question" }, outcome.message),
     outcome?.output && el("pre", {}, outcome.output),
     outcome?.text && !outcome.output && el("pre", {}, outcome.text),

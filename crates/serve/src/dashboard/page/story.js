@@ -61,7 +61,7 @@ function head(task) {
       fact("agent", task.agent), fact("model", task.model),
       fact(runs ? "running for" : "took", took(task.started_at, task.finished_at ?? (runs ? undefined : task.started_at))),
       fact("began", ago(task.started_at)),
-      fact("turns", used(task.turns, task.turn_limit, (it) => number(it ?? 0))),
+      fact("turns", used(task.turns, task.turn_limit, number)),
       fact("tools", count(task.tool_calls, "call")), fact("tokens", number(task.tokens)),
       fact("cost", cost(task)),
       fact("started by", task.parent && el("a", { href: to("task", task.parent) }, task.parent.slice(-12))),

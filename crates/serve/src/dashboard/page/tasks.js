@@ -1,7 +1,7 @@
 // Tasks as a tree, and questions.
 
 import { act, known } from "./live.js";
-import { ago, el, findings, money, number, show, state, to, took, trouble, twice, used } from "./dom.js";
+import { ago, count, el, findings, money, number, show, state, to, took, trouble, twice, used } from "./dom.js";
 
 export function cost(task) {
   if (task.cost === undefined && task.cost_limit === undefined) return "";
@@ -16,7 +16,7 @@ function row(task, depth) {
     el("a", { class: "cell-name", href: to("task", task.id), "data-row": true, "data-key": task.id }, name),
     el("span", { class: "cell-agent" }, task.agent, el("small", {}, ` ${task.model}`)),
     el("span", { class: "cell-age" }, runs ? took(task.started_at) : ago(task.started_at)),
-    el("span", { class: "cell-turns" }, used(task.turns, runs ? task.turn_limit : undefined, (it) => number(it ?? 0)), el("small", {}, task.turns === 1 ? " turn" : " turns")),
+    el("span", { class: "cell-turns" }, runs ? used(task.turns, task.turn_limit, number, "turns") : count(task.turns, "turn")),
     el("span", { class: "cell-cost" }, cost(task)),
     el("span", { class: "cell-act" }, runs && twice("Cancel", `cancel ${task.id}`, () => act({ do: "cancel-task", task: task.id }))),
   );
