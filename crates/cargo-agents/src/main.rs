@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     }
     #[cfg(all(unix, feature = "script"))]
     if commands::door::interpreter::called(&argv) {
-        return agents_tool::script::interpret();
+        return agents_tool::script::interpret(std::io::stdin().lock(), std::io::stdout());
     }
     #[cfg(unix)]
     if let Some(code) = commands::task::background::called(&argv) {

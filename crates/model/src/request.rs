@@ -1,6 +1,9 @@
 //! What is asked of a model.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
@@ -72,11 +75,15 @@ impl Request {
     /// A question to a model, without anything else.
     #[must_use]
     pub fn new(model: impl Into<String>) -> Self {
+        // Every turn begins with a request, and most of them have both.
+        static NOTHING: LazyLock<(Arc<str>, Arc<Sealed<Vec<ToolSpec>>>)> =
+            LazyLock::new(|| (Arc::from(""), Arc::new(Sealed::new(Vec::new()))));
+        let (system, tools) = &*NOTHING;
         Self {
             model: model.into(),
-            system: Arc::from(""),
+            system: Arc::clone(system),
             messages: Vec::new(),
-            tools: Arc::new(Sealed::new(Vec::new())),
+            tools: Arc::clone(tools),
             choice: ToolChoice::Auto,
             schema: None,
             effort: None,

@@ -27,5 +27,5 @@ pub mod tasks;
 pub mod verbs;
 
 pub use offer::Offer;
-pub use tasks::{Tasks, Terms};
+pub use tasks::{Secrets, Tasks, Terms};
 pub use verbs::Verbs;

@@ -16,7 +16,7 @@ pub trait Offer: Send + Sync {
     fn surroundings(&self) -> Arc<dyn Surroundings>;
 
     /// Where the definition of an agent is, in words.
-    fn place_of(&self, agent: &agents_agent::AgentName) -> String;
+    fn place_of(&self, agent: &agents_agent::AgentDefinition) -> String;
 
     /// The skills that apply here and may be used.
     fn skills(&self) -> BoxFuture<'_, Result<Vec<SkillCard>, Unavailable>>;

@@ -255,7 +255,7 @@ impl Verbs {
         let cards = agents.iter().map(|it| AgentCard {
             name: it.name.to_string(),
             description: it.description.clone(),
-            from: self.offer.place_of(&it.name),
+            from: self.offer.place_of(it),
         });
         let is_meant = |it: &AgentCard| has_all(&words, [it.name.as_str(), &it.description]);
         AgentList { agents: cards.filter(is_meant).collect() }
@@ -344,7 +344,7 @@ impl Verbs {
 
     /// Ends everything that was started for any request.
     pub async fn end(&self) {
-        self.offer.end().await;
+        tokio::join!(self.offer.end(), self.tasks.end());
     }
 }
 

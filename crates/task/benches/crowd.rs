@@ -44,7 +44,7 @@ use agents_task::{
     Batch, Broker, Limits, Patience, Runner, Running, Settings, SubAgentManager, Surroundings,
     TaskRequest,
     event::{Event, Silent, Sink, What},
-    runner::{Common, Equipment, Opened, Unavailable, Wearer},
+    runner::{Common, Equipment, Known, Opened, Unavailable, Wearer},
     subagents::{Model, SubAgentConfig, Toolbox},
 };
 use agents_testkit::scratch::Scratch;
@@ -107,8 +107,8 @@ fn equipment() -> Equipment {
 }
 
 impl Surroundings for Place {
-    fn agents(&self) -> Vec<Arc<AgentDefinition>> {
-        self.agents.clone()
+    fn agents(&self) -> Known {
+        self.agents.clone().into()
     }
 
     fn models(&self) -> Vec<Available> {

@@ -32,7 +32,7 @@ use agents_model::{
 use agents_task::{
     Batch, Broker, Limits, Patience, Runner, Settings, Surroundings, TaskRequest,
     event::Silent,
-    runner::{Common, Equipment, Opened, Unavailable, Wearer},
+    runner::{Common, Equipment, Known, Opened, Unavailable, Wearer},
     transcript::{Retention, Store},
 };
 use agents_testkit::scratch::Scratch;
@@ -55,8 +55,8 @@ struct Place {
 }
 
 impl Surroundings for Place {
-    fn agents(&self) -> Vec<Arc<AgentDefinition>> {
-        self.agents.clone()
+    fn agents(&self) -> Known {
+        self.agents.clone().into()
     }
 
     fn models(&self) -> Vec<Available> {

@@ -51,6 +51,7 @@
 //!     running: 0,
 //!     taken: &Taken::default(),
 //!     now: Moment::default(),
+//!     before: None,
 //! };
 //! let user = Caller::user(Standing::root(Rights::only(["read"]), PermissionMode::Default, Bypass::Forbidden));
 //! let start = |agent: &str| {
@@ -102,7 +103,7 @@ pub use effective::{Continuation, EffectiveAgent};
 pub use id::{TaskId, TaskPath};
 pub use limits::{Budget, Limit, Limits};
 pub use outcome::{Ending, Failure, Outcome, Report};
-pub use preflight::{Caller, Settings, Situation, preflight};
+pub use preflight::{Caller, Decided, Settings, Situation, preflight};
 pub use recorder::{Recorder, Unrecorded};
 pub use refusal::{Refusal, Refused};
 pub use request::{Batch, TaskRequest};

@@ -30,7 +30,7 @@ use crate::{
     skills::SKILL,
 };
 
-pub use self::given::{Caller, Settings, Situation};
+pub use self::given::{Caller, Decided, Settings, Situation};
 
 /// Checks a batch. Nothing happens.
 ///
@@ -49,12 +49,13 @@ pub fn preflight(
     }
     shape(batch, settings).map_err(|items| Refused { items, of })?;
     let check = Check { batch, caller, settings, situation };
-    let (mut agents, mut items) = (Vec::new(), Vec::new());
+    let (mut agents, mut items) = (Vec::with_capacity(of), Vec::new());
     let mut taken = Taken::after(situation.taken);
     let mut last: Option<&TaskRequest> = None;
     for (index, request) in batch.tasks.iter().enumerate() {
         // Batches are often one assignment many times: what was decided for the one before holds for this one, too.
         let before = last.filter(|it| it.is_decided_like(request)).and_then(|_| agents.last());
+        let before = before.or_else(|| situation.before?.like(request));
         let agent = match before {
             Some(before) => Ok(check.another(before, request, &taken)),
             None => check.one(request, &taken),

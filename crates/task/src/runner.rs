@@ -33,6 +33,7 @@ use tokio::{sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 pub use self::alike::Alike;
+use self::alike::Here;
 use crate::{
     broker::Broker,
     effective::EffectiveAgent,
@@ -44,7 +45,7 @@ use crate::{
     preflight::{Caller, Settings, Situation, preflight},
     recorder::Recorder,
     refusal::{Refusal, Refused},
-    request::Batch,
+    request::{Batch, TaskRequest},
     secret::Desk,
     transcript::Store,
     turns::{Around, Patience},
@@ -54,10 +55,13 @@ use crate::{
 /// How many tasks run at the same time, unless somebody says something else.
 pub const DEFAULT_CONCURRENCY: usize = 8;
 
+/// The agents that there were when a batch was started: what was decided rests on them, whatever is written since.
+pub type Known = Arc<[Arc<AgentDefinition>]>;
+
 /// Where agents, models and tools come from. Methods may look at the disk; none may wait for a network.
 pub trait Surroundings: Send + Sync {
     /// The agents that there are now, in order of precedence.
-    fn agents(&self) -> Vec<Arc<AgentDefinition>>;
+    fn agents(&self) -> Known;
 
     /// The models that there are.
     fn models(&self) -> Vec<Available>;
@@ -171,7 +175,9 @@ pub struct Runner(Arc<Shared>);
 
 struct Shared {
     surroundings: Arc<dyn Surroundings>,
-    common: Common,
+    /// What others may share as well; but for who wants to know, which is here.
+    common: Arc<Common>,
+    sink: Arc<dyn Sink>,
     around: Around,
     alike: Alike,
     slots: Arc<Semaphore>,
@@ -193,9 +199,6 @@ pub struct Running {
     pub cancel: CancellationToken,
     outcome: JoinHandle<Box<Outcome>>,
 }
-
-/// The agents that there were when a batch was started: what was decided rests on them, whatever is written since.
-type Known = Arc<[Arc<AgentDefinition>]>;
 
 /// The task that starts others.
 #[derive(Clone, Copy)]
@@ -220,18 +223,34 @@ impl Runner {
     /// One that starts now.
     #[must_use]
     pub fn new(surroundings: Arc<dyn Surroundings>, common: Common) -> Self {
-        Self::beside(surroundings, common, Alike::default())
+        let sink = Arc::clone(&common.sink);
+        Self::beside(surroundings, Arc::new(common), sink, Alike::default())
     }
 
-    /// The same beside others, whose agents have much in common with those of this one.
+    /// The same beside others, whose agents have much in common with those of this one: all tell somebody of their own what happens.
     #[must_use]
-    pub fn beside(surroundings: Arc<dyn Surroundings>, mut common: Common, alike: Alike) -> Self {
+    pub fn beside(
+        surroundings: Arc<dyn Surroundings>,
+        common: Arc<Common>,
+        sink: Arc<dyn Sink>,
+        alike: Alike,
+    ) -> Self {
         let slots = Arc::new(Semaphore::new(common.concurrency.max(1)));
         let around = Around::default();
-        common.sink = Arc::new(Masked::new(common.sink, Arc::clone(&around.mask)));
+        let sink = Arc::new(Masked::new(sink, Arc::clone(&around.mask)));
         let (taken, alive) = (Mutex::default(), Mutex::default());
         let peers = common.settings.peers.map(Peers::new);
-        Self(Arc::new(Shared { surroundings, common, around, alike, slots, taken, peers, alive }))
+        Self(Arc::new(Shared {
+            surroundings,
+            common,
+            sink,
+            around,
+            alike,
+            slots,
+            taken,
+            peers,
+            alive,
+        }))
     }
 
     /// What nobody may see: for whoever shows something of these tasks.
@@ -268,7 +287,20 @@ impl Runner {
     /// # Errors
     /// Everything that stands in its way; then nothing was started.
     pub fn start(&self, batch: &Batch, caller: &Caller) -> Result<Vec<Running>, Refused> {
-        self.launch(batch, caller, None, &self.0.common.cancel)
+        self.start_after(batch, caller, |_, _| {})
+    }
+
+    /// The same for whoever says what is going to run before anything of it does: the agents, and all definitions that there are.
+    ///
+    /// # Errors
+    /// As with [`start`](Self::start). What was said may then not come to be.
+    pub fn start_after(
+        &self,
+        batch: &Batch,
+        caller: &Caller,
+        begins: impl FnOnce(&[EffectiveAgent], &[Arc<AgentDefinition>]),
+    ) -> Result<Vec<Running>, Refused> {
+        self.launch(batch, caller, None, &self.0.common.cancel, begins)
     }
 
     /// Ends a task, and everything that it started; `false` if no such task runs.
@@ -289,7 +321,7 @@ impl Runner {
         batch: &Batch,
         caller: &Caller,
         left: Limits,
-        known: &[Arc<AgentDefinition>],
+        known: &Known,
         taken: &Taken<'_>,
     ) -> Result<Vec<EffectiveAgent>, Refused> {
         let Shared { surroundings, common, around, .. } = &*self.0;
@@ -301,6 +333,10 @@ impl Runner {
         };
         let wanted = batch.tasks.iter().any(|it| own(it.isolation))
             || agents.iter().any(|it| own(it.isolation));
+        let now = Moment(around.start.elapsed());
+        let here = Here { known, models: &models, common, caller };
+        let mut last = self.0.alike.last();
+        let before = last.decided(&here, batch);
         let situation = Situation {
             agents: &agents,
             models: &models,
@@ -310,9 +346,12 @@ impl Runner {
             slots: None,
             running: 0,
             taken,
-            now: Moment(around.start.elapsed()),
+            now,
+            before,
         };
-        preflight(batch, caller, &common.settings, &situation)
+        let agents = preflight(batch, caller, &common.settings, &situation)?;
+        last.remember(&here, batch, &agents);
+        Ok(agents)
     }
 
     fn launch(
@@ -321,12 +360,41 @@ impl Runner {
         caller: &Caller,
         parent: Option<Parent<'_>>,
         cancel: &CancellationToken,
+        begins: impl FnOnce(&[EffectiveAgent], &[Arc<AgentDefinition>]),
     ) -> Result<Vec<Running>, Refused> {
+        let ready = self.ready(batch, caller, parent, cancel, begins)?;
+        let started = ready.into_iter().map(|ready| {
+            let (id, path, cancel) = (ready.id(), ready.path().clone(), ready.cancel().clone());
+            Running { id, path, cancel, outcome: tokio::spawn(ready.live()) }
+        });
+        Ok(started.collect())
+    }
+
+    /// The same up to where they begin.
+    pub(crate) fn ready_alone(
+        &self,
+        request: TaskRequest,
+        caller: &Caller,
+    ) -> Result<Option<Ready>, Refused> {
+        let cancel = &self.0.common.cancel;
+        let ready = self.ready(&Batch::from(request), caller, None, cancel, |_, _| {})?;
+        Ok(ready.into_iter().next())
+    }
+
+    fn ready(
+        &self,
+        batch: &Batch,
+        caller: &Caller,
+        parent: Option<Parent<'_>>,
+        cancel: &CancellationToken,
+        begins: impl FnOnce(&[EffectiveAgent], &[Arc<AgentDefinition>]),
+    ) -> Result<Vec<Ready>, Refused> {
         // Held to the end, so that no two batches get the same names.
         let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let left = parent.map(|it| it.budget.left()).unwrap_or_default();
-        let known: Known = self.0.surroundings.agents().into();
+        let known = self.0.surroundings.agents();
         let mut agents = self.preflight(batch, caller, left, &known, &taken)?;
+        begins(&agents, &known);
         self.0.alike.agents(&mut agents);
         let wanted: Vec<Limits> = agents.iter().map(|it| it.limits).collect();
         let budgets = match parent {
@@ -353,20 +421,41 @@ impl Runner {
                 peer,
             });
             let recorder = task.recorder();
-            (task, recorder)
+            Ready { task, recorder }
         });
-        let new: Vec<(Box<life::Task>, Box<dyn Recorder>)> = new.collect();
+        let new: Vec<Ready> = new.collect();
         // Whoever is told an id finds the task by it.
-        if let Some(why) = new.iter().find_map(|(_, recorder)| recorder.trouble()) {
+        if let Some(why) = new.iter().find_map(|it| it.recorder.trouble()) {
             let refusal = Refusal::Transcript { why: why.to_owned() };
             return Err(Refused { items: vec![(None, refusal)], of: batch.tasks.len() });
         }
-        let started = new.into_iter().map(|(task, recorder)| {
-            let (id, path, cancel) = (task.id, task.agent.path.clone(), task.cancel.clone());
-            taken.add(path.clone());
-            Running { id, path, cancel, outcome: tokio::spawn(task.live(recorder)) }
-        });
-        Ok(started.collect())
+        new.iter().for_each(|it| taken.add(it.path().clone()));
+        Ok(new)
+    }
+}
+
+/// A task that nothing stands in the way of any more. Dropped, it never was.
+pub(crate) struct Ready {
+    task: Box<life::Task>,
+    recorder: Box<dyn Recorder>,
+}
+
+impl Ready {
+    pub(crate) fn id(&self) -> TaskId {
+        self.task.id
+    }
+
+    pub(crate) fn path(&self) -> &TaskPath {
+        &self.task.agent.path
+    }
+
+    pub(crate) fn cancel(&self) -> &CancellationToken {
+        &self.task.cancel
+    }
+
+    /// It lives, as long as somebody waits for it.
+    pub(crate) fn live(self) -> impl Future<Output = Box<Outcome>> + Send + 'static {
+        self.task.live(self.recorder)
     }
 }
 

@@ -18,6 +18,7 @@ mod plan;
 mod run;
 mod secrets;
 mod shared;
+mod start;
 mod state;
 
 use std::{
@@ -27,13 +28,10 @@ use std::{
     time::Duration,
 };
 
-use agents_agent::{AgentDefinition, definition::PermissionMode};
-use agents_model::Deadlines;
+use agents_agent::AgentDefinition;
 use agents_system::{dirs, finding::Finding};
-use agents_tool::{Bypass, artifacts::ArtifactDir};
 use camino::Utf8PathBuf;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 pub use self::{
     config::{Model, SubAgentConfig, Toolbox},
@@ -43,23 +41,20 @@ pub use self::{
     state::{SubAgentState, SubAgentStatus},
 };
 use self::{
-    hooks::{Tail, Whose},
-    run::{End, Run, Session, Watcher},
+    hooks::Tail,
+    run::{End, Run},
     shared::Shared,
-    state::{Cell, Guard, Slots},
+    start::Start,
+    state::Slots,
 };
 use crate::{
     broker::Broker,
     event::{Silent, Sink},
-    id::TaskId,
     outcome::Outcome,
-    preflight::Settings,
-    request::{Batch, TaskRequest},
+    request::TaskRequest,
     resume::{self, ResumeError},
-    runner::{Common, DEFAULT_CONCURRENCY, Runner},
     secret::{self, Desk},
-    transcript::{Retention, Store},
-    turns::Patience,
+    transcript::Store,
 };
 
 /// The definition of a sub-agent.
@@ -76,7 +71,8 @@ pub struct SubAgentManager {
     collected: Arc<Mutex<Vec<String>>>,
     transcripts: Option<(Option<Utf8PathBuf>, usize)>,
     stores: BTreeMap<(Utf8PathBuf, usize), Store>,
-    stop_hooks: Vec<HookDef>,
+    /// Shared by all that have not ended.
+    stop_hooks: Arc<[HookDef]>,
     desk: Desk,
     broker: Broker,
     sink: Arc<dyn Sink>,
@@ -95,16 +91,6 @@ impl std::fmt::Debug for SubAgentManager {
     }
 }
 
-/// What is to be started.
-struct Start<'s> {
-    request: TaskRequest,
-    model: Model,
-    tools: Arc<dyn Toolbox>,
-    skills: Option<Vec<String>>,
-    config: &'s SubAgentConfig,
-    plan: Option<(PlanTaskId, mpsc::Sender<TaskEvent>)>,
-}
-
 impl SubAgentManager {
     /// One with so many places, that knows no definitions.
     #[must_use]
@@ -118,7 +104,7 @@ impl SubAgentManager {
             collected: Arc::default(),
             transcripts: None,
             stores: BTreeMap::new(),
-            stop_hooks: Vec::new(),
+            stop_hooks: Arc::default(),
             desk: Desk::new(secret::DEFAULT_PATIENCE),
             broker: Broker::unattended(),
             sink: Arc::new(Silent),
@@ -132,16 +118,18 @@ impl SubAgentManager {
         let dir = dir.and_then(|it| Utf8PathBuf::from_path_buf(it).ok());
         let dir = dir.map(|it| dirs::current().map(|cwd| cwd.join(&it)).unwrap_or(it));
         self.transcripts = Some((dir, max_files));
+        self.shared.forget_common();
     }
 
     /// What runs when a sub-agent has ended, however it ended.
     pub fn set_stop_hooks(&mut self, hooks: Vec<HookDef>) {
-        self.stop_hooks = hooks;
+        self.stop_hooks = hooks.into();
     }
 
     /// Where questions go that tools ask; nobody is asked unless this is said.
     pub fn set_broker(&mut self, broker: Broker) {
         self.broker = broker;
+        self.shared.forget_common();
     }
 
     /// Who wants to know what happens.
@@ -152,6 +140,7 @@ impl SubAgentManager {
     /// How long a request for a secret waits for its answer. It counts for sub-agents that are started from now on.
     pub fn set_secret_patience(&mut self, patience: Duration) {
         self.desk = Desk::new(patience);
+        self.shared.forget_common();
     }
 
     /// The definitions that are known.
@@ -214,124 +203,6 @@ impl SubAgentManager {
         self.start(Start { request, model, tools, skills, config, plan })
     }
 
-    fn start(&mut self, start: Start<'_>) -> Result<String, SubAgentError> {
-        let Start { mut request, model, tools, skills, config, plan } = start;
-        if tokio::runtime::Handle::try_current().is_err() {
-            return Err(SubAgentError::Spawn("there is no runtime to start it on".to_owned()));
-        }
-        self.forget_collected();
-        let name = request.agent.clone().unwrap_or_default();
-        let definition = self.definitions.iter().find(|it| it.name.as_str() == name);
-        let definition = definition.ok_or_else(|| SubAgentError::no_definition(&name))?;
-        let own = config::effective(definition, skills.as_deref(), config)?;
-        let own = self.shared.own(own);
-        let permit = self
-            .slots
-            .take()
-            .map_err(|(active, max)| SubAgentError::ConcurrencyLimit { active, max })?;
-        let store = config.transcript_enabled.then(|| self.store(config)).transpose()?;
-        let cell = Cell::new(permit);
-        let sink = Watcher {
-            cell: Arc::clone(&cell),
-            next: Arc::clone(&self.sink),
-            saying: std::sync::Mutex::default(),
-        };
-        let bypass =
-            if config.allow_bypass_permissions { Bypass::Allowed } else { Bypass::Forbidden };
-        let artifacts = match &store {
-            Some(store) => store.dir().join("artifacts"),
-            None => own_dirs()?.cache.join("artifacts"),
-        };
-        let common = Common {
-            settings: Settings {
-                bypass,
-                limits: config.limits,
-                max_depth: config.max_spawn_depth,
-                ..Settings::default()
-            },
-            broker: self.broker.clone(),
-            sink: Arc::new(sink),
-            artifacts: Arc::new(ArtifactDir::new(&artifacts)),
-            transcripts: store,
-            secrets: Some(self.desk.clone()),
-            patience: Patience {
-                model: Deadlines { total: config.llm_timeout, ..Deadlines::default() },
-                ..Patience::default()
-            },
-            concurrency: DEFAULT_CONCURRENCY,
-            cancel: CancellationToken::new(),
-        };
-        let others = self.shared.all(&self.definitions);
-        let session = Session { own: Arc::clone(&own), others, model, tools };
-        let runner = Runner::beside(Arc::new(session), common, self.shared.alike.clone());
-        // The definition says what it may do; the user may do all that the configuration allows.
-        request.mode = own.permission_mode;
-        let most = PermissionMode::BypassPermissions;
-        let user = runner.user(most, most);
-        let running = runner.start(&Batch::from(request), &user).map_err(SubAgentError::Refused)?;
-        let Some(running) = running.into_iter().next() else {
-            return Err(SubAgentError::Spawn("nothing was started".to_owned()));
-        };
-        let (id, cancel) = (running.id, running.cancel.clone());
-        let mask = Arc::clone(&runner.around().mask);
-        self.desk.expect(id, &own.secrets, own.limits.grant, mask);
-        let key = id.to_string();
-        let whose = |state| Whose { id: key.clone(), agent: own.name.to_string(), state };
-        hooks::run(config.start_hooks.clone(), whose(SubAgentState::Submitted), self.tail.still());
-        let guard = self.guard(&cell, id, &own, plan);
-        tokio::spawn(async move {
-            let outcome = running.outcome().await;
-            guard.settle(run::state_of(&outcome), Some(outcome));
-        });
-        self.runs.insert(key.clone(), Run { definition: own, cell, cancel });
-        Ok(key)
-    }
-
-    /// What ends a run: it tells the plan, and starts the stop hooks, once.
-    fn guard(
-        &self,
-        cell: &Arc<Cell<End>>,
-        id: TaskId,
-        own: &Arc<AgentDefinition>,
-        plan: Option<(PlanTaskId, mpsc::Sender<TaskEvent>)>,
-    ) -> Guard<End> {
-        let (hooks, still) = (self.stop_hooks.clone(), self.tail.still());
-        let (desk, agent, ended) = (self.desk.clone(), own.name.to_string(), Arc::clone(cell));
-        Guard::new(Arc::clone(cell), run::dropped, move |end| {
-            desk.forget(id);
-            // Without a runtime there is nothing left to run anything on.
-            if tokio::runtime::Handle::try_current().is_err() {
-                return;
-            }
-            let (id, state) = (id.to_string(), ended.state());
-            if let Some((task_id, events)) = plan {
-                let outcome = plan::planned(state, end);
-                let event = TaskEvent { task_id, agent_handle_id: id.clone(), outcome };
-                tokio::spawn(async move {
-                    let _ = events.send(event).await;
-                });
-            }
-            hooks::run(hooks, Whose { id, agent, state }, still);
-        })
-    }
-
-    fn store(&mut self, config: &SubAgentConfig) -> Result<Store, SubAgentError> {
-        let dir = self.transcript_dir(config)?;
-        let files = self.transcripts.as_ref().map_or(config.transcript_max_files, |(_, it)| *it);
-        let retention = Retention { files, age: None };
-        let new = || Store::with(&dir, retention, None);
-        Ok(self.stores.entry((dir.clone(), files)).or_insert_with(new).clone())
-    }
-
-    /// What the manager was told, else what the configuration says, else where our own files are.
-    fn transcript_dir(&self, config: &SubAgentConfig) -> Result<Utf8PathBuf, SubAgentError> {
-        let told = self.transcripts.as_ref().and_then(|(dir, _)| dir.clone());
-        match told.or_else(|| config.transcript_dir.clone()) {
-            Some(dir) => Ok(dir),
-            None => Ok(own_dirs()?.state.join("tasks")),
-        }
-    }
-
     /// Tells all sub-agents to end. They do so on their own; [`drained`](Self::drained) waits for it.
     pub fn shutdown_all(&mut self) {
         self.runs.values().for_each(Run::cancel);
@@ -339,17 +210,8 @@ impl SubAgentManager {
 
     /// Waits until every sub-agent has ended and every hook is done, but not for longer than this. Whether it is so.
     pub fn drained(&self, most: Duration) -> impl Future<Output = bool> + Send + use<> {
-        let ends: Vec<_> = self.runs.values().map(|it| it.cell.ended()).collect();
         let gone = self.tail.gone();
-        async move {
-            let all = async {
-                for mut end in ends {
-                    let _ = end.wait_for(Option::is_some).await;
-                }
-                gone.await;
-            };
-            tokio::time::timeout(most, all).await.is_ok()
-        }
+        async move { tokio::time::timeout(most, gone).await.is_ok() }
     }
 
     /// Tells a sub-agent to end. One that has ended already stays as it is.
@@ -387,7 +249,7 @@ impl SubAgentManager {
         task_id: &str,
     ) -> impl Future<Output = Result<Option<Outcome>, SubAgentError>> + Send + use<> {
         let outcome = self.wait_for(task_id);
-        async move { outcome.await.map(|(_, end)| end.as_ref().clone()) }
+        async move { outcome.await.map(|(_, end)| end.as_deref().cloned()) }
     }
 
     fn wait_for(
@@ -400,13 +262,11 @@ impl SubAgentManager {
         let (id, collected) = (task_id.to_owned(), Arc::clone(&self.collected));
         async move {
             let cell = known.ok_or(gone)?;
-            let mut ended = cell.ended();
-            let end = ended.wait_for(Option::is_some).await.ok().and_then(|it| it.clone());
-            let lost = || SubAgentError::Spawn("the sub-agent is gone".to_owned());
+            let end = cell.ended().await;
             // Not before: whoever stops waiting can come back.
             cell.collect();
             collected.lock().unwrap_or_else(PoisonError::into_inner).push(id);
-            Ok((cell.state(), end.ok_or_else(lost)?))
+            Ok((cell.state(), end))
         }
     }
 
@@ -483,8 +343,4 @@ impl Drop for SubAgentManager {
     fn drop(&mut self) {
         self.shutdown_all();
     }
-}
-
-fn own_dirs() -> Result<dirs::Dirs, SubAgentError> {
-    dirs::Dirs::from_env().map_err(|error| SubAgentError::Invalid(error.to_string()))
 }

@@ -30,8 +30,8 @@ use agents_model::{
     message::ToolStatus,
 };
 use agents_tool::{
-    CallContext, Catalogue, Executor as _, Guarded, Hooked, Hooks, Presented, Standing,
-    artifacts::Artifacts, bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
+    CallContext, Catalogue, Guarded, Hooked, Hooks, Presented, artifacts::Artifacts,
+    bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
 };
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -51,7 +51,7 @@ use crate::{
     runner::Alike,
     schema::Schema,
     secret::Pocket,
-    submission::{self, YIELD, valid_json},
+    submission::{YIELD, valid_json},
     workplace::{Delivery, Settled, Workplace},
 };
 
@@ -120,7 +120,7 @@ pub struct Ground {
     /// Who wants to know what happens.
     pub sink: Arc<dyn Sink>,
     /// The worktree that it works in, if it has one of its own.
-    pub workplace: Option<Workplace>,
+    pub workplace: Option<Box<Workplace>>,
     /// What it has in common with others of its definition.
     pub alike: Alike,
     /// Who writes down what is said.
@@ -157,7 +157,7 @@ pub fn tools_of(
     around: &Around,
 ) -> Arc<Tools> {
     let asked = Arc::clone(&approver);
-    let guarded = Guarded::new(catalogue, Standing::clone(&agent.standing), approver, around.start);
+    let guarded = Guarded::new(catalogue, Arc::clone(&agent.standing), approver, around.start);
     let hooked = Hooked::new(guarded, hooks, asked, Arc::clone(&around.mask));
     Arc::new(Presented::new(hooked, Arc::clone(&around.mask), around.bounds))
 }
@@ -170,7 +170,8 @@ pub fn run<A: Into<Arc<EffectiveAgent>>>(
     let agent = agent.into();
     let mut emitter = Emitter::new(ground.id, agent.path.clone(), Arc::clone(&ground.sink));
     emitter.start(agent.name.as_str(), &agent.model.model.to_string(), agent.chosen.clone());
-    run_begun(agent, ground, emitter)
+    let running = run_begun(agent, ground, emitter);
+    async { *running.await }
 }
 
 /// The same for a task that has been told to begin.
@@ -181,7 +182,7 @@ pub(crate) fn run_begun(
     agent: Arc<EffectiveAgent>,
     mut ground: Ground,
     emitter: Emitter,
-) -> impl Future<Output = Outcome> + Send + 'static {
+) -> impl Future<Output = Box<Outcome>> + Send + 'static {
     let kept =
         Arc::new(Kept { inner: Arc::clone(&ground.context.artifacts), ids: Mutex::default() });
     ground.context.artifacts = Arc::clone(&kept) as Arc<dyn Artifacts>;
@@ -190,7 +191,9 @@ pub(crate) fn run_begun(
     task.ground.recorder.message(&Message::user(task.agent.prompt.as_str()));
     async move {
         let ending = task.lives().await;
-        Box::pin(task.close_workplace(&ending)).await;
+        if task.ground.workplace.is_some() {
+            Box::pin(task.close_workplace(&ending)).await;
+        }
         task.finish(ending, &kept)
     }
 }
@@ -222,15 +225,6 @@ struct Task {
 impl Task {
     fn new(agent: Arc<EffectiveAgent>, ground: Ground, emitter: Emitter) -> Self {
         let schema = agent.schema.as_ref().map(|(schema, _)| schema);
-        let offered = ground.tools.inner().offered().into_iter().filter(|it| it.name != YIELD);
-        let mut specs: Vec<ToolSpec> = offered
-            .map(|it| ToolSpec {
-                name: it.name,
-                description: it.description,
-                schema: it.input_schema,
-            })
-            .collect();
-        specs.push(submission::spec(schema));
         let marked = schema.is_some_and(|it| evidence::is_wanted(it.json()));
         let cost = ground.price.map(|_| MicroDollars::default());
         Self {
@@ -238,7 +232,7 @@ impl Task {
                 Some(before) => History::resumed(&before.messages, &agent.prompt),
                 None => History::new(&agent.prompt),
             },
-            specs: ground.alike.tools(&agent.name, specs),
+            specs: ground.alike.tools(&agent, &ground.tools),
             choice: ToolChoice::Auto,
             before: (Before::default(), Before::default()),
             record: Record::default(),
@@ -536,7 +530,7 @@ impl Task {
         }));
     }
 
-    fn finish(mut self: Box<Self>, ending: Ending, kept: &Kept) -> Outcome {
+    fn finish(mut self: Box<Self>, ending: Ending, kept: &Kept) -> Box<Outcome> {
         self.report.tool_calls = self.record.len() as u64 + self.own_calls;
         self.report.artifacts = kept.ids();
         self.report.not_agreed =
@@ -548,15 +542,14 @@ impl Task {
         {
             self.report.evidence.doubt = Some(Doubt::NoToolUsed);
         }
-        let outcome = Outcome {
+        let outcome = Box::new(Outcome {
             id: self.ground.id,
             path: self.agent.path.clone(),
             ending,
             report: std::mem::take(&mut self.report),
-        };
+        });
         self.ground.recorder.end(&outcome);
-        self.emitter.end(&outcome);
-        outcome
+        self.emitter.end(outcome)
     }
 
     /// What a message of the model says counts, even if it never comes to its end.

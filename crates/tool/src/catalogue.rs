@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use crate::{
     context::CallContext,
     executor::{Executor, Request},
-    tool::{Intent, Output, Tool, ToolError, ToolSpec},
+    tool::{Intent, Output, Tool, ToolError},
 };
 
 /// The tools that there are, by name. What of it an agent may use is not decided here.
@@ -61,13 +61,8 @@ impl Catalogue {
 }
 
 impl Executor for Catalogue {
-    fn offered(&self) -> Vec<ToolSpec> {
-        let spec = |tool: &Arc<dyn Tool>| ToolSpec {
-            name: tool.name().to_owned(),
-            description: tool.description().to_owned(),
-            input_schema: tool.schema(),
-        };
-        self.tools.iter().map(spec).collect()
+    fn show(&self, see: &mut dyn FnMut(&dyn Tool)) {
+        self.tools.iter().for_each(|tool| see(tool.as_ref()));
     }
 
     fn intent(&self, request: &Request, context: &CallContext) -> Result<Intent, ToolError> {

@@ -25,7 +25,7 @@ use crate::{
     grants::{Grant, Moment, SecretKey},
     policy::{Call, Question, Standing, Verdict},
     secrets::Mask,
-    tool::{Intent, Output, ToolError, ToolSpec},
+    tool::{Intent, Output, Tool, ToolError, ToolSpec},
 };
 
 /// A call that a model wants to make.
@@ -39,8 +39,22 @@ pub struct Request {
 
 /// Something that makes calls.
 pub trait Executor: Send + Sync {
-    /// The tools that the model is shown.
-    fn offered(&self) -> Vec<ToolSpec>;
+    /// Shows each tool that the model is shown, in the order of their names. What they are for is not copied: thousands of agents
+    /// may have the same ones.
+    fn show(&self, see: &mut dyn FnMut(&dyn Tool));
+
+    /// The same, described.
+    fn offered(&self) -> Vec<ToolSpec> {
+        let mut offered = Vec::new();
+        self.show(&mut |tool| {
+            offered.push(ToolSpec {
+                name: tool.name().to_owned(),
+                description: tool.description().to_owned(),
+                input_schema: Value::clone(&tool.schema()),
+            });
+        });
+        offered
+    }
 
     /// What a call would do: whether two of them may run at the same time, for one.
     fn intent(&self, request: &Request, context: &CallContext) -> Result<Intent, ToolError>;
@@ -83,26 +97,33 @@ impl Approver for Nobody {
 /// Makes only the calls that the policy allows.
 pub struct Guarded<E> {
     inner: E,
-    standing: Mutex<Standing>,
+    /// Shared with others that stand where it stood when it began, until it is given something.
+    standing: Mutex<Arc<Standing>>,
     approver: Arc<dyn Approver>,
     start: Instant,
 }
 
 impl<E: Executor> Guarded<E> {
     /// Around `inner`, for an agent that stands here. All agents of one tree share `start`.
-    pub fn new(inner: E, standing: Standing, approver: Arc<dyn Approver>, start: Instant) -> Self {
-        Self { inner, standing: Mutex::new(standing), approver, start }
+    pub fn new(
+        inner: E,
+        standing: impl Into<Arc<Standing>>,
+        approver: Arc<dyn Approver>,
+        start: Instant,
+    ) -> Self {
+        Self { inner, standing: Mutex::new(standing.into()), approver, start }
     }
 
     /// Where the agent stands now.
     #[must_use]
-    pub fn standing(&self) -> Standing {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn standing(&self) -> Arc<Standing> {
+        Arc::clone(&self.standing.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Changes its grants: gives one, takes them back.
     pub fn change(&self, change: impl FnOnce(&mut crate::grants::Grants)) {
-        change(&mut self.standing.lock().unwrap_or_else(PoisonError::into_inner).grants);
+        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut Arc::make_mut(&mut standing).grants);
     }
 
     /// Now, on the clock of the grants.
@@ -157,9 +178,13 @@ impl<E: Executor> Guarded<E> {
 }
 
 impl<E: Executor> Executor for Guarded<E> {
-    fn offered(&self) -> Vec<ToolSpec> {
+    fn show(&self, see: &mut dyn FnMut(&dyn Tool)) {
         let standing = self.standing();
-        self.inner.offered().into_iter().filter(|spec| standing.offers(&spec.name)).collect()
+        self.inner.show(&mut |tool| {
+            if standing.offers(tool.name()) {
+                see(tool);
+            }
+        });
     }
 
     fn intent(&self, request: &Request, context: &CallContext) -> Result<Intent, ToolError> {

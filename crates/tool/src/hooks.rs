@@ -32,7 +32,7 @@ use crate::{
     executor::{Answer, Approver, Executor, Request},
     policy::{Question, Why},
     secrets::Mask,
-    tool::{Intent, Output, ToolError, ToolSpec},
+    tool::{Intent, Output, Tool, ToolError},
 };
 
 /// Whoever wants to know of calls. What goes wrong with a hook is its own affair and never an error of the call.
@@ -191,8 +191,8 @@ impl<E: Executor> Hooked<E> {
 }
 
 impl<E: Executor> Executor for Hooked<E> {
-    fn offered(&self) -> Vec<ToolSpec> {
-        self.inner.offered()
+    fn show(&self, see: &mut dyn FnMut(&dyn Tool)) {
+        self.inner.show(see);
     }
 
     fn intent(&self, request: &Request, context: &CallContext) -> Result<Intent, ToolError> {

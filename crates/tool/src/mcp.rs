@@ -185,7 +185,7 @@ impl Live {
 struct Described {
     name: String,
     description: String,
-    schema: Value,
+    schema: Arc<Value>,
 }
 
 impl Server {
@@ -359,8 +359,8 @@ impl Tool for McpTool {
         &self.described.description
     }
 
-    fn schema(&self) -> Value {
-        self.described.schema.clone()
+    fn schema(&self) -> Arc<Value> {
+        Arc::clone(&self.described.schema)
     }
 
     fn intent(&self, _: &Value, _: &CallContext) -> Result<Intent, ToolError> {

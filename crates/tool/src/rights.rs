@@ -8,7 +8,11 @@
 //! `grep`). What stands in parentheses is a condition on the arguments, and is kept: `bash(cargo *)` met with
 //! `bash(cargo test *)` demands both.
 
-use std::{collections::BTreeSet, fmt};
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+    sync::{Arc, LazyLock, PoisonError, RwLock},
+};
 
 use agents_agent::{
     definition::Dialect,
@@ -179,6 +183,9 @@ impl Rights {
     /// Whether a tool may be used at all, with some arguments.
     #[must_use]
     pub fn allows(&self, tool: &str) -> bool {
+        if self.is_all() {
+            return true;
+        }
         let names = canonical(tool);
         self.conditions.iter().all(|condition| match condition {
             Condition::Only(rules) => {
@@ -288,11 +295,24 @@ impl fmt::Display for Rights {
     }
 }
 
-/// Our names for a tool; a name that nobody knows is its own.
-fn canonical(tool: &str) -> Vec<String> {
+/// How many names are remembered. A program has dozens of tools; a model may make up any number of them.
+const MAX_NAMES: usize = 1024;
+
+/// Our names for a tool; a name that nobody knows is its own. It is asked several times for each call and each agent, and always for
+/// the same few tools.
+fn canonical(tool: &str) -> Arc<[String]> {
+    static KNOWN: LazyLock<RwLock<HashMap<String, Arc<[String]>>>> = LazyLock::new(RwLock::default);
     let tool = tool.trim();
+    if let Some(names) = KNOWN.read().unwrap_or_else(PoisonError::into_inner).get(tool) {
+        return Arc::clone(names);
+    }
     let (patterns, _) = names::from_host(Dialect::Ours, tool);
-    patterns.iter().map(|it| it.tool().to_lowercase()).collect()
+    let names: Arc<[String]> = patterns.iter().map(|it| it.tool().to_lowercase()).collect();
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    if known.len() < MAX_NAMES {
+        known.insert(tool.to_owned(), Arc::clone(&names));
+    }
+    names
 }
 
 fn only(
@@ -362,8 +382,8 @@ impl Rule {
             (Some(it), _) => Argument::Matching(it.trim().to_owned()),
         };
         let rule =
-            |tool: String| Self { tool: ToolPattern::new(&tool), argument: argument.clone() };
-        canonical(pattern.tool()).into_iter().map(rule).collect()
+            |tool: &String| Self { tool: ToolPattern::new(tool), argument: argument.clone() };
+        canonical(pattern.tool()).iter().map(rule).collect()
     }
 
     fn is_for(&self, names: &[String]) -> bool {

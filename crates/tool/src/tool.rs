@@ -4,7 +4,12 @@
 //! written as a [`Typed`] one, whose input is a type with a schema; what is only known when the program runs (a tool of an MCP
 //! server) implements [`Tool`] itself.
 
-use std::future::Future;
+use std::{
+    any::TypeId,
+    collections::HashMap,
+    future::Future,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
 
 use agents_system::explain::{ErrorKind, Explain};
 use futures_util::future::BoxFuture;
@@ -28,7 +33,7 @@ pub trait Tool: Send + Sync {
     fn description(&self) -> &str;
 
     /// The JSON schema of its input.
-    fn schema(&self) -> Value;
+    fn schema(&self) -> Arc<Value>;
 
     /// What a call with this input is about, and what it may do. An input that is not understood is an error here already.
     fn intent(&self, input: &Value, context: &CallContext) -> Result<Intent, ToolError>;
@@ -216,7 +221,7 @@ impl Explain for ToolError {
 /// the schema.
 pub trait Typed: Send + Sync + 'static {
     /// Its input.
-    type Input: DeserializeOwned + JsonSchema + Send;
+    type Input: DeserializeOwned + JsonSchema + Send + 'static;
 
     /// What it is called.
     const NAME: &'static str;
@@ -243,7 +248,7 @@ impl<T: Typed> Tool for T {
         T::DESCRIPTION
     }
 
-    fn schema(&self) -> Value {
+    fn schema(&self) -> Arc<Value> {
         schema_of::<T::Input>()
     }
 
@@ -267,14 +272,19 @@ fn parse<T: Typed>(input: Value) -> Result<T::Input, ToolError> {
         .map_err(|source| ToolError::Input { tool: T::NAME.to_owned(), source })
 }
 
-/// The schema of a type, without what only tells where it comes from.
-pub(crate) fn schema_of<I: JsonSchema>() -> Value {
-    let mut settings = schemars::generate::SchemaSettings::draft2020_12();
-    settings.inline_subschemas = true;
-    settings.meta_schema = None;
-    let mut schema = settings.into_generator().into_root_schema_for::<I>();
-    schema.remove("title");
-    schema.to_value()
+/// The schema of a type, without what only tells where it comes from. It is made once: every agent has the same tools.
+pub(crate) fn schema_of<I: JsonSchema + 'static>() -> Arc<Value> {
+    static MADE: LazyLock<Mutex<HashMap<TypeId, Arc<Value>>>> = LazyLock::new(Mutex::default);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let schema = made.entry(TypeId::of::<I>()).or_insert_with(|| {
+        let mut settings = schemars::generate::SchemaSettings::draft2020_12();
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+        let mut schema = settings.into_generator().into_root_schema_for::<I>();
+        schema.remove("title");
+        Arc::new(schema.to_value())
+    });
+    Arc::clone(schema)
 }
 
 /// A tool as it is described to a model.

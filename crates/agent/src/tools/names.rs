@@ -181,8 +181,13 @@ pub fn to_host(dialect: Dialect, pattern: &ToolPattern) -> Option<String> {
 
 /// The rows that a name stands in: as it is written, or else in any case.
 fn rows_called(dialect: Dialect, name: &str) -> Vec<&'static Row> {
+    let column = COLUMNS.iter().position(|it| *it == dialect);
     let rows = |same: fn(&str, &str) -> bool| -> Vec<&'static Row> {
-        ROWS.iter().filter(|row| cell(row, dialect).any(|it| same(it, name))).collect()
+        let theirs = |row: &Row| {
+            column.is_some_and(|at| row.hosts[at].split_ascii_whitespace().any(|it| same(it, name)))
+        };
+        let ours = |row: &Row| dialect == Dialect::Ours && same(row.name, name);
+        ROWS.iter().filter(|row| ours(row) || theirs(row)).collect()
     };
     let exact = rows(|a, b| a == b);
     if exact.is_empty() { rows(str::eq_ignore_ascii_case) } else { exact }

@@ -30,6 +30,7 @@ use agents_system::explain::ErrorKind;
 use agents_task::{
     Outcome, TaskId, TaskRequest,
     isolate::{Carry, IsolationSettings, Manner, Worktrees},
+    telemetry,
     transcript::{Retention, Store},
     workplace::Settle,
 };
@@ -187,7 +188,9 @@ fn meant(store: &Store, text: &str) -> Result<TaskId, Failure> {
 
 /// Where transcripts are. What cannot be written there is not done.
 pub(crate) fn transcripts(settings: &Settings) -> Store {
-    Store::with(&settings.dirs.state.join("transcripts"), KEPT, None).insisting()
+    Store::with(&settings.dirs.state.join("transcripts"), KEPT, None)
+        .insisting()
+        .within(telemetry::outer_trace())
 }
 
 /// Where worktrees and their builds are.

@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 use crate::{
     args::Flags,
     commands::door::offer::{Usable, loaded, usable},
-    here::visit_again,
+    here::{Here, visit_again},
     settings::Settings,
 };
 
@@ -30,6 +30,12 @@ impl Skills {
         let flags = Flags { quiet: true, ..settings.without_update().flags };
         let (dirs, cwd) = (settings.dirs.clone(), settings.cwd.clone());
         Self { flags, dirs, cwd, found: OnceCell::new() }
+    }
+
+    /// The same for an agent that starts now: those that there are at a place that is open.
+    pub(crate) fn at(here: &Here<'_>) -> Self {
+        let found = usable(here).unwrap_or_default();
+        Self { found: OnceCell::from(found), ..Self::new(here.settings) }
     }
 
     async fn found(&self) -> &[Usable] {

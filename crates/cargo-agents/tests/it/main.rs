@@ -9,6 +9,7 @@
 )]
 
 mod auto_sync;
+mod tap;
 mod world;
 
 mod acp;

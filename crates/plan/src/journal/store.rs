@@ -281,7 +281,7 @@ impl Store {
     pub(super) fn replay(&self, events: u64) -> Result<Scheduler, JournalError> {
         let mut scheduler = Scheduler::new(self.graph()?);
         self.read(0, events, |seq, event| {
-            let accepted = scheduler.accept(&event);
+            let accepted = scheduler.accept(event);
             accepted.map_err(|source| JournalError::Replay { path: self.path.clone(), seq, source })
         })?;
         // They were done when the events were new.

@@ -157,7 +157,7 @@ impl Verb {
 
 /// A command of a plugin as a tool of its own.
 pub(super) fn command_tool(command: &dyn agents_tool::Tool) -> Tool {
-    let schema = match command.schema() {
+    let schema = match Value::clone(&command.schema()) {
         Value::Object(schema) => schema,
         _ => JsonObject::default(),
     };

@@ -13,7 +13,7 @@ use crate::{
     outcome::{Ending, Outcome},
     preflight::Caller,
     request::{Batch, DispatchSource, TaskRequest},
-    runner::{Equipment, Opened, Runner, Surroundings, Unavailable, Wearer},
+    runner::{Equipment, Known, Opened, Runner, Surroundings, Unavailable, Wearer},
     workplace::Isolation,
 };
 
@@ -198,12 +198,11 @@ impl WithAgents {
 }
 
 impl Surroundings for WithAgents {
-    fn agents(&self) -> Vec<Arc<AgentDefinition>> {
-        let mut all = self.agents.clone();
+    fn agents(&self) -> Known {
+        let rest = self.rest.agents();
         let is_new =
-            |it: &Arc<AgentDefinition>| !self.agents.iter().any(|other| other.name == it.name);
-        all.extend(self.rest.agents().into_iter().filter(is_new));
-        all
+            |it: &&Arc<AgentDefinition>| !self.agents.iter().any(|other| other.name == it.name);
+        self.agents.iter().chain(rest.iter().filter(is_new)).cloned().collect()
     }
 
     fn models(&self) -> Vec<agents_model::select::Available> {

@@ -6,14 +6,14 @@ use agents_agent::definition::{
     AgentDefinition, AgentName, OutputSchema, PermissionMode, SchemaLanguage, Spawns,
 };
 use agents_model::select::{Available, ModelRef, Preferences};
-use agents_tool::{Bypass, Moment, Standing};
+use agents_tool::{Bypass, Grants, Moment, Standing};
 
 use crate::{
     effective::{EffectiveAgent, Planning},
     id::{Taken, TaskPath},
     limits::Limits,
     peers::PeerLimits,
-    request::{DispatchSource, Form},
+    request::{DispatchSource, Form, TaskRequest},
 };
 
 /// What the configuration says about all tasks.
@@ -53,7 +53,7 @@ impl Default for Settings {
 }
 
 /// Whoever asks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Caller {
     /// What lets it start agents; `None` if nothing does.
     pub source: Option<DispatchSource>,
@@ -140,4 +140,36 @@ pub struct Situation<'a> {
     pub taken: &'a Taken<'a>,
     /// Now, on the clock of the grants.
     pub now: Moment,
+    /// What was decided before for the same caller, with the same agents, models and settings. Whoever gives it answers for that.
+    pub before: Option<&'a Decided>,
+}
+
+/// What was decided for an assignment.
+#[derive(Debug, Clone)]
+pub struct Decided {
+    request: TaskRequest,
+    agent: EffectiveAgent,
+}
+
+impl Decided {
+    /// For this assignment. `None` where it does not hold for long: what is granted for a time depends on when it is asked for.
+    #[must_use]
+    pub fn new(request: &TaskRequest, caller: &Caller, agent: &EffectiveAgent) -> Option<Self> {
+        let lasts = request.grants.is_empty()
+            && caller.standing.grants == Grants::default()
+            && request.agent.is_some()
+            && request.continues.is_none();
+        let request = || TaskRequest { prompt: String::new(), ..request.clone() };
+        lasts.then(|| Self { request: request(), agent: agent.without_assignment() })
+    }
+
+    /// Whether an agent was made from it.
+    pub(crate) fn is_of(&self, agent: &EffectiveAgent) -> bool {
+        self.agent.is_shared_with(agent)
+    }
+
+    /// What holds for this one, too.
+    pub(super) fn like(&self, request: &TaskRequest) -> Option<&EffectiveAgent> {
+        self.request.is_decided_like(request).then_some(&self.agent)
+    }
 }

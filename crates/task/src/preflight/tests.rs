@@ -75,6 +75,7 @@ impl World {
             running: 3,
             taken: Box::leak(Box::default()),
             now: Moment::default(),
+            before: None,
         };
         preflight(batch, &self.caller, &self.settings, &situation)
     }

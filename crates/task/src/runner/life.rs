@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     effective::EffectiveAgent,
-    event::{self, Awaited, Emitter, What},
+    event::{self, Awaited, Earlier, Emitter, What},
     id::TaskId,
     isolate::{Claim, Waiting},
     limits::Budget,
@@ -60,8 +60,10 @@ impl Task {
             () = self.cancel.cancelled() => None,
             slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot.ok(),
         };
-        let sink = Arc::clone(&self.runner.0.common.sink);
-        let mut emitter = Emitter::new(self.id, self.agent.path.clone(), sink);
+        let sink = Arc::clone(&self.runner.0.sink);
+        let earlier = self.agent.continues.as_ref();
+        let earlier = earlier.map(|it| Earlier { task: it.from, trace: it.trace });
+        let mut emitter = Emitter::new(self.id, self.agent.path.clone(), sink).resuming(earlier);
         let model = self.agent.model.model.to_string();
         emitter.start(self.agent.name.as_str(), &model, self.agent.chosen.clone());
         match slot {
@@ -112,7 +114,7 @@ impl Task {
         Box::pin(async move {
             let outcome = running.await;
             drop((slot, alive, peer));
-            Box::new(hidden_in(outcome, &runner.0.around.mask))
+            hidden_in(outcome, &runner.0.around.mask)
         })
     }
 
@@ -195,6 +197,7 @@ impl Task {
         let artifacts = Arc::clone(&shared.common.artifacts);
         let mut context =
             CallContext::new(site.area.clone(), artifacts, shared.common.patience.tool);
+        context.cancelled = self.cancel.clone();
         context.confinement = site.confine(equipment.confinement);
         context.variables = site.variables;
         let ground = Ground {
@@ -209,8 +212,8 @@ impl Task {
             patience: shared.common.patience,
             seat,
             pocket,
-            sink: Arc::clone(&shared.common.sink),
-            workplace,
+            sink: Arc::clone(&shared.sink),
+            workplace: workplace.map(Box::new),
             alike: shared.alike.clone(),
             recorder: Box::new(Unrecorded),
             cancel: self.cancel.clone(),
@@ -310,8 +313,15 @@ impl Task {
             _ => Asks::Somebody,
         };
         let mask = Arc::clone(&self.runner.0.around.mask);
-        let (task, path) = (self.id, self.agent.path.clone());
-        Some(desk.pocket(Bearer { task, path, allowed, longest, asks, mask }))
+        Some(desk.pocket(Bearer {
+            task: self.id,
+            path: self.agent.path.clone(),
+            agent: self.agent.name.to_string(),
+            allowed,
+            longest,
+            asks,
+            mask,
+        }))
     }
 
     /// It ends before its first turn.
@@ -322,20 +332,19 @@ impl Task {
         ending: Ending,
     ) -> Box<Outcome> {
         let (id, path) = (self.id, self.agent.path.clone());
-        let outcome = Outcome { id, path, ending, report: Report::default() };
+        let outcome = Box::new(Outcome { id, path, ending, report: Report::default() });
         recorder.end(&outcome);
-        emitter.end(&outcome);
-        Box::new(outcome)
+        emitter.end(outcome)
     }
 }
 
 /// What became of it, without anything that nobody may see.
-fn hidden_in(outcome: Outcome, mask: &Mask) -> Outcome {
+fn hidden_in(outcome: Box<Outcome>, mask: &Mask) -> Box<Outcome> {
     if mask.is_empty() {
         return outcome;
     }
     event::hidden(&outcome, mask)
-        .unwrap_or_else(|| Outcome::broke_down(outcome.id, outcome.path, false))
+        .unwrap_or_else(|| Box::new(Outcome::broke_down(outcome.id, outcome.path, false)))
 }
 
 /// Removes a worktree that nothing was done in.

@@ -88,9 +88,9 @@ impl Spawner {
         let tools = self.tools.get().and_then(Weak::upgrade);
         let standing = match tools {
             Some(tools) => tools.inner().inner().standing(),
-            None => Standing::clone(&self.agent.standing),
+            None => Arc::clone(&self.agent.standing),
         };
-        Caller::agent(&self.agent, standing, Vec::new())
+        Caller::agent(&self.agent, Standing::clone(&standing), Vec::new())
     }
 }
 
@@ -123,7 +123,7 @@ impl tools::Spawner for Spawner {
             let parent = Parent { id: self.id, budget: &self.budget, site: &self.site };
             let started = self
                 .runner
-                .launch(&batch, &self.caller(), Some(parent), &context.cancelled)
+                .launch(&batch, &self.caller(), Some(parent), &context.cancelled, |_, _| {})
                 .map_err(|refused| ToolError::failed(refused.to_string()))?;
             self.holder.lend();
             let tokens: Vec<_> = started.iter().map(|it| it.cancel.clone()).collect();

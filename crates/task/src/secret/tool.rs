@@ -55,8 +55,8 @@ impl Tool for RequestSecret {
         &self.description
     }
 
-    fn schema(&self) -> Value {
-        json!({
+    fn schema(&self) -> Arc<Value> {
+        let schema = json!({
             "type": "object",
             "properties": {
                 "key": { "type": "string", "description": "The name of the secret." },
@@ -64,7 +64,8 @@ impl Tool for RequestSecret {
             },
             "required": ["key"],
             "additionalProperties": false,
-        })
+        });
+        schema.into()
     }
 
     fn intent(&self, value: &Value, _: &CallContext) -> Result<Intent, ToolError> {

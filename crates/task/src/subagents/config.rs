@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// What holds for all sub-agents that are started with it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SubAgentConfig {
     /// The mode of agents that do not say any.
     pub default_permission_mode: Option<PermissionMode>,

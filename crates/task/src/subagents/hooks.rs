@@ -2,12 +2,15 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use agents_system::{env, process::Call};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use super::{run::state_of, state::SubAgentState};
 use crate::{
@@ -58,14 +61,15 @@ pub(super) struct Whose {
     pub(super) state: SubAgentState,
 }
 
-/// What still runs after sub-agents have ended.
-#[derive(Debug, Clone)]
-pub(super) struct Tail(watch::Sender<usize>);
+/// What still runs: sub-agents, and what runs after they have ended.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tail(Arc<Counted>);
 
-impl Default for Tail {
-    fn default() -> Self {
-        Self(watch::Sender::new(0))
-    }
+#[derive(Debug, Default)]
+struct Counted {
+    running: AtomicUsize,
+    /// Wakes whoever waits until nothing does.
+    gone: Notify,
 }
 
 /// Something that still runs.
@@ -73,22 +77,37 @@ pub(super) struct Still(Tail);
 
 impl Tail {
     pub(super) fn still(&self) -> Still {
-        self.0.send_modify(|count| *count += 1);
+        self.0.running.fetch_add(1, Ordering::AcqRel);
         Still(self.clone())
     }
 
     /// Waits until nothing does.
     pub(super) fn gone(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut count = self.0.subscribe();
+        let counted = Arc::clone(&self.0);
         async move {
-            let _ = count.wait_for(|it| *it == 0).await;
+            loop {
+                let mut gone = std::pin::pin!(counted.gone.notified());
+                // From here on it is heard of.
+                gone.as_mut().enable();
+                if counted.running.load(Ordering::Acquire) == 0 {
+                    return;
+                }
+                gone.await;
+            }
         }
+    }
+
+    fn running(&self) -> usize {
+        self.0.running.load(Ordering::Acquire)
     }
 }
 
 impl Drop for Still {
     fn drop(&mut self) {
-        self.0.0.send_modify(|count| *count -= 1);
+        let counted = &self.0.0;
+        if counted.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            counted.gone.notify_waiters();
+        }
     }
 }
 
@@ -123,7 +142,7 @@ impl LifeHooks {
     fn run(&self, hooks: &[HookDef], whose: Whose) {
         // Without a runtime there is nothing to run anything on.
         if hooks.is_empty()
-            || *self.tail.0.borrow() >= MAX_AT_A_TIME
+            || self.tail.running() >= MAX_AT_A_TIME
             || tokio::runtime::Handle::try_current().is_err()
         {
             return;

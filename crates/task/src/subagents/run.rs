@@ -1,25 +1,25 @@
 //! One sub-agent, from its start to its end.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use agents_agent::AgentDefinition;
 use agents_model::select::{Available, Credentials, ModelRef};
 use agents_tool::Area;
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Model, SubAgentError, Toolbox,
-    state::{Cell, SubAgentState},
+    state::{Cell, Guard, SubAgentState},
 };
 use crate::{
     event::{Event, Sink, What},
     outcome::{Ending, Failure, Outcome},
-    runner::{Equipment, Opened, Surroundings, Unavailable, Wearer},
+    runner::{Equipment, Known, Opened, Ready, Surroundings, Unavailable, Wearer},
 };
 
 /// What is left of a sub-agent: `None` of one whose runtime went away.
-pub(super) type End = Option<Outcome>;
+pub(super) type End = Option<Box<Outcome>>;
 
 /// A sub-agent that is known.
 pub(super) struct Run {
@@ -44,6 +44,19 @@ pub(super) fn state_of(outcome: &Outcome) -> SubAgentState {
         Ending::Failed { .. } | Ending::OutOfLimits { .. } | Ending::Refused { .. } => {
             SubAgentState::Failed
         }
+    }
+}
+
+/// Lives, and ends what goes with it.
+pub(super) fn run(ready: Ready, guard: Guard<End>) -> impl Future<Output = ()> + Send + 'static {
+    let (id, path, living) = (ready.id(), ready.path().clone(), ready.live());
+    async move {
+        let outcome = match AssertUnwindSafe(living).catch_unwind().await {
+            Ok(outcome) => outcome,
+            // Its last event has told the same: `Emitter` sees to it.
+            Err(_) => Box::new(Outcome::broke_down(id, path, true)),
+        };
+        guard.settle(state_of(&outcome), Some(outcome));
     }
 }
 
@@ -122,18 +135,15 @@ impl Sink for Watcher {
 
 /// What a sub-agent is surrounded by.
 pub(super) struct Session {
-    /// The definition that it runs by.
-    pub(super) own: Arc<AgentDefinition>,
-    /// All of them; `own` takes the place of the one of its name.
-    pub(super) others: Arc<[Arc<AgentDefinition>]>,
+    /// The definition that it runs by, and then the others.
+    pub(super) known: Known,
     pub(super) model: Model,
     pub(super) tools: Arc<dyn Toolbox>,
 }
 
 impl Surroundings for Session {
-    fn agents(&self) -> Vec<Arc<AgentDefinition>> {
-        let others = self.others.iter().filter(|it| it.name != self.own.name);
-        std::iter::once(&self.own).chain(others).cloned().collect()
+    fn agents(&self) -> Known {
+        Arc::clone(&self.known)
     }
 
     fn models(&self) -> Vec<Available> {

@@ -4,9 +4,12 @@
 //! that is over and still takes a place, or one that takes a place twice. Only the [`Guard`] that goes with the run can end it; whichever
 //! way the run goes, also when it panics or its runtime goes away, the guard is used up or dropped, and the end is told once.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 #[cfg(test)]
 use shuttle::sync::{Mutex, MutexGuard};
@@ -111,7 +114,9 @@ impl Drop for Permit {
 /// The state of a run; `E` is what is left of it when it is over.
 pub(super) struct Cell<E> {
     inner: Mutex<Inner>,
-    end: watch::Sender<Option<Arc<E>>>,
+    end: OnceLock<Arc<E>>,
+    /// Wakes whoever waits for the end.
+    over: Notify,
     started_at: Instant,
 }
 
@@ -133,8 +138,8 @@ impl<E> Cell<E> {
             last_message: None,
             collected: false,
         };
-        let (end, _) = watch::channel(None);
-        Arc::new(Self { inner: Mutex::new(inner), end, started_at: Instant::now() })
+        let (inner, started_at) = (Mutex::new(inner), Instant::now());
+        Arc::new(Self { inner, end: OnceLock::new(), over: Notify::new(), started_at })
     }
 
     pub(super) fn status(&self) -> SubAgentStatus {
@@ -190,8 +195,16 @@ impl<E> Cell<E> {
     }
 
     /// Waits for the end.
-    pub(super) fn ended(&self) -> watch::Receiver<Option<Arc<E>>> {
-        self.end.subscribe()
+    pub(super) async fn ended(&self) -> Arc<E> {
+        loop {
+            let mut over = std::pin::pin!(self.over.notified());
+            // From here on it is heard of.
+            over.as_mut().enable();
+            if let Some(end) = self.end.get() {
+                return Arc::clone(end);
+            }
+            over.await;
+        }
     }
 
     fn settle(&self, state: SubAgentState, end: E) -> Option<Arc<E>> {
@@ -206,7 +219,9 @@ impl<E> Cell<E> {
         // Whoever hears of the end finds the place free.
         drop(permit);
         let end = Arc::new(end);
-        self.end.send_replace(Some(Arc::clone(&end)));
+        // Only whoever made it terminal comes here.
+        let _ = self.end.set(Arc::clone(&end));
+        self.over.notify_waiters();
         Some(end)
     }
 }

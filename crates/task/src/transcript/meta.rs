@@ -10,6 +10,7 @@ use crate::{
     id::{TaskId, TaskPath},
     limits::Limits,
     outcome::Ending,
+    telemetry::TraceId,
 };
 
 /// The version of the format.
@@ -39,6 +40,9 @@ pub struct Meta {
     /// The task that it goes on from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_from: Option<TaskId>,
+    /// The trace that its span belongs to, where that is not the one of the first task of its tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceId>,
     /// How it is, or how it ended.
     #[serde(rename = "status")]
     pub state: State,

@@ -102,6 +102,7 @@ impl Writer {
             path,
             parent,
             resumed_from,
+            trace: store.within.get().copied(),
             state: State::Running,
             stop_reason: None,
             started_at: Stamp::now(),

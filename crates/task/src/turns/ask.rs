@@ -3,15 +3,15 @@
 use std::{sync::Arc, time::Instant};
 
 use agents_model::{
-    Event, ModelError, OutputSchema, Problem, Request, ToolChoice, Turn, error::Deadline,
-    event::ToolPhase,
+    Event, EventStream, ModelError, OutputSchema, Problem, Request, ToolChoice, Turn,
+    error::Deadline, event::ToolPhase,
 };
 use agents_system::explain::{Explain as _, with_causes};
-use futures_util::TryStreamExt as _;
+use futures_util::{TryStreamExt as _, future::BoxFuture};
 
 use super::{Task, whole};
 use crate::{
-    event::What,
+    event::{Emitter, What},
     limits::{Allowance, Limit},
     outcome::{Ending, Failure},
 };
@@ -34,6 +34,36 @@ enum Broken {
     TimeOver,
 }
 
+/// Hears what the model has to say, up to its end.
+async fn heard(
+    asked: BoxFuture<'_, Result<EventStream, ModelError>>,
+    emitter: &Emitter,
+    turn: &mut Turn,
+    used: &mut u64,
+) -> Result<(), ModelError> {
+    let mut events = asked.await?;
+    while let Some(event) = events.try_next().await? {
+        match &event {
+            Event::Text(text) => emitter.emit(What::Text { text: text.clone() }),
+            Event::Thinking(text) => emitter.emit(What::Thinking { text: text.clone() }),
+            Event::ToolNotice(notice) => {
+                *used += u64::from(notice.phase == ToolPhase::Begins);
+                emitter.emit(whole::shown(notice));
+            }
+            _ => {}
+        }
+        turn.push(event);
+    }
+    Ok(())
+}
+
+async fn over(end: Option<Instant>) {
+    match end {
+        Some(end) => tokio::time::sleep_until(end.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
 impl Task {
     /// Asks the model. What it said before something went wrong is kept.
     pub(super) async fn ask(&mut self, allowance: &Allowance) -> Result<Box<Turn>, Stop> {
@@ -46,36 +76,13 @@ impl Task {
             // The request is the provider's from here on, and not kept by us as well.
             let asked = self.ground.provider.stream(request, cancel.clone());
             let (turn, used) = (&mut turn, &mut used);
-            let answering = async move {
-                let mut events = asked.await?;
-                while let Some(event) = events.try_next().await? {
-                    match &event {
-                        Event::Text(text) => emitter.emit(What::Text { text: text.clone() }),
-                        Event::Thinking(text) => {
-                            emitter.emit(What::Thinking { text: text.clone() });
-                        }
-                        Event::ToolNotice(notice) => {
-                            *used += u64::from(notice.phase == ToolPhase::Begins);
-                            emitter.emit(whole::shown(notice));
-                        }
-                        _ => {}
-                    }
-                    turn.push(event);
-                }
-                Ok(())
-            };
             let end = self.ground.budget.end();
-            let time_over = async {
-                match end {
-                    Some(end) => tokio::time::sleep_until(end.into()).await,
-                    None => std::future::pending().await,
-                }
-            };
+            // Futures that have a name before they are waited for take their place twice.
             tokio::select! {
                 biased;
-                answered = answering => answered.map_err(Broken::Model),
+                answered = heard(asked, emitter, turn, used) => answered.map_err(Broken::Model),
                 () = cancel.cancelled() => Err(Broken::Cancelled),
-                () = time_over => Err(Broken::TimeOver),
+                () = over(end) => Err(Broken::TimeOver),
             }
         };
         // Whatever became of it, the connection is not needed any more.
@@ -106,7 +113,10 @@ impl Task {
         }
         let short = allowance.tokens.filter(|left| *left <= SHORT);
         let mut request = Request::new(self.agent.model.model.id.clone())
-            .with_system(if self.is_whole() { self.agent.role() } else { &self.agent.system })
+            .with_system(match self.is_whole() {
+                true => self.agent.role().into(),
+                false => Arc::clone(&self.agent.system),
+            })
             .with_choice(std::mem::replace(&mut self.choice, ToolChoice::Auto))
             .with_deadlines(deadlines);
         request.messages = self.history.messages();

@@ -178,8 +178,8 @@ impl Tool for Together {
         "counts"
     }
 
-    fn schema(&self) -> Value {
-        json!({ "type": "object" })
+    fn schema(&self) -> Arc<Value> {
+        json!({ "type": "object" }).into()
     }
 
     fn intent(&self, _: &Value, _: &CallContext) -> Result<Intent, ToolError> {

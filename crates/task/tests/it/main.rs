@@ -138,6 +138,7 @@ impl World {
             running: 0,
             taken: &Taken::default(),
             now: Moment::default(),
+            before: None,
         };
         let batch = Batch::from(self.request.clone());
         let settings = Settings::default();

@@ -19,7 +19,7 @@ use agents_task::{
     Batch, Broker, Limits, Outcome, Patience, Refused, Runner, Settings, Surroundings, TaskRequest,
     event::{Event, Sink, What},
     outcome::Ending,
-    runner::{Common, Equipment, Opened, Unavailable, Wearer},
+    runner::{Common, Equipment, Known, Opened, Unavailable, Wearer},
     transcript::Store,
 };
 use agents_testkit::scratch::Scratch;
@@ -72,8 +72,8 @@ impl Place {
 }
 
 impl Surroundings for Place {
-    fn agents(&self) -> Vec<Arc<AgentDefinition>> {
-        self.agents.clone()
+    fn agents(&self) -> Known {
+        self.agents.clone().into()
     }
 
     fn models(&self) -> Vec<Available> {

@@ -83,8 +83,8 @@ impl Tool for Deaf {
         "never returns"
     }
 
-    fn schema(&self) -> Value {
-        json!({ "type": "object" })
+    fn schema(&self) -> std::sync::Arc<Value> {
+        json!({ "type": "object" }).into()
     }
 
     fn intent(&self, _: &Value, _: &CallContext) -> Result<Intent, ToolError> {

@@ -86,7 +86,7 @@ pub(super) fn describe(
             )));
         }
         let description = plain(first(description, MAX_DESCRIPTION));
-        tools.push((shown, Described { name, description, schema }));
+        tools.push((shown, Described { name, description, schema: schema.into() }));
     }
     (tools, findings)
 }

@@ -3,6 +3,8 @@
 //! Each is run by the program itself, as `cargo-agents <name> ...`: that knows how its program is obtained and what its plugin's sandbox
 //! lets it do. Around that stands what this agent may do, so that both hold.
 
+use std::sync::Arc;
+
 use agents_system::process::keeper::Keeper;
 use camino::Utf8PathBuf;
 use futures_util::future::BoxFuture;
@@ -72,7 +74,7 @@ impl Tool for PluginCommand {
         &self.description
     }
 
-    fn schema(&self) -> Value {
+    fn schema(&self) -> Arc<Value> {
         schema_of::<CommandInput>()
     }
 

@@ -120,7 +120,7 @@ impl Tool for Task {
         &self.description
     }
 
-    fn schema(&self) -> Value {
+    fn schema(&self) -> Arc<Value> {
         crate::tool::schema_of::<Batch>()
     }
 

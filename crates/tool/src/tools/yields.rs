@@ -62,9 +62,9 @@ impl Tool for Yield {
          only that part of the result and you go on. Without `data` and with a name as `type`, what you said last is the result."
     }
 
-    fn schema(&self) -> Value {
+    fn schema(&self) -> Arc<Value> {
         let data = self.schema.clone().unwrap_or_else(|| json!({}));
-        json!({
+        let schema = json!({
             "type": "object",
             "properties": {
                 "data": data,
@@ -74,7 +74,8 @@ impl Tool for Yield {
                     "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
                 },
             },
-        })
+        });
+        schema.into()
     }
 
     fn intent(&self, input: &Value, _: &CallContext) -> Result<Intent, ToolError> {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use agents_agent::{
-    AgentName,
+    AgentDefinition,
     commands::{self, Command, Commands},
 };
 use agents_plugin::skills::{Skill, SkillTree, TreeKind};
@@ -89,8 +89,8 @@ impl Offer for Program {
         Arc::clone(&self.place) as Arc<dyn Surroundings>
     }
 
-    fn place_of(&self, agent: &AgentName) -> String {
-        self.place.of(agent)
+    fn place_of(&self, agent: &AgentDefinition) -> String {
+        self.place.of(Some(agent))
     }
 
     fn skills(&self) -> BoxFuture<'_, Result<Vec<SkillCard>, Unavailable>> {

@@ -271,7 +271,7 @@ pub(super) fn tell_all(
     for what in all {
         let event = what.at(at);
         scheduler
-            .accept(&event)
+            .accept(event.clone())
             .map_err(|rejected| Failure::new(ErrorKind::Usage, rejected.to_string()))?;
         events.push(event);
     }
@@ -378,8 +378,7 @@ async fn driven(
             Some(ask) = next(&mut studio.asks) => {
                 live.pause();
                 if let Some(asker) = asker && !ask.is_over() {
-                    let question = format!("{}: {}", ask.path, ask.question);
-                    match asks::ask(asker, question).await {
+                    match asks::ask(asker, &ask).await {
                         Some(reply) => ask.answer(reply),
                         // Whoever leaves suspends the run; the task is ended with it, not told no.
                         None => {

@@ -163,7 +163,8 @@ impl Watcher<'_> {
     async fn ask(&mut self) -> Result<ControlFlow<()>, Failure> {
         let Some(asker) = self.asker else { return Ok(ControlFlow::Continue(())) };
         let Asked { ask, path, question, .. } = self.asked.remove(0);
-        let reply = match asks::ask(asker, format!("{path}: {question}")).await {
+        let notes = asks::YES.map(|reply| reply.usually_means().to_owned());
+        let reply = match asks::put(asker, format!("{path}: {question}"), notes).await {
             None => return Ok(ControlFlow::Break(())),
             Some(reply) => reply,
         };

@@ -1,7 +1,8 @@
 //! What happens, while it happens: lines for people on a terminal, lines of JSON for programs, nothing in a pipe.
 
-use std::{collections::HashMap, time::Instant};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
+use agents_agent::AgentDefinition;
 use agents_model::cost::MicroDollars;
 use agents_system::span;
 use agents_task::{
@@ -208,12 +209,17 @@ fn ended(shown: &Shown, outcome: &Outcome) -> String {
 }
 
 /// The agent, model and limits of a task that is going to run.
-pub(super) fn told(place: &Place, agent: &EffectiveAgent) -> String {
+pub(super) fn told(
+    place: &Place,
+    agent: &EffectiveAgent,
+    known: &[Arc<AgentDefinition>],
+) -> String {
+    let definition = known.iter().find(|it| it.name == agent.name);
     let because = agent.chosen.as_ref().map(|why| format!("   chosen: {why}"));
     format!(
         "{}  ({})   model {}   limit {}{}",
         agent.path,
-        place.of(&agent.name),
+        place.of(definition.map(AsRef::as_ref)),
         agent.model.model,
         limits(&agent.limits),
         because.unwrap_or_default()

@@ -5,11 +5,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use agents_agent::{AgentDefinition, AgentName, Search, definition::MemoryScope, discover};
+use agents_agent::{AgentDefinition, Agents, Search, definition::MemoryScope, discover};
 use agents_hook::input::Session;
 use agents_model::{
-    Provider,
-    catalogue::Known,
+    Provider, catalogue,
     open::{self, Ground},
     select::{Available, ModelRef, Preferences},
     settings::Kind,
@@ -20,7 +19,7 @@ use agents_task::{
     Surroundings, TaskId,
     isolate::{Carry, Worktrees},
     memory::{self, Homes, Memory},
-    runner::{Equipment, Opened, Unavailable, Wearer},
+    runner::{Equipment, Known, Opened, Unavailable, Wearer},
     skills::{self, Card, LoadSkill, SKILL, Shelf},
     workplace::{Isolation, Settle},
 };
@@ -57,15 +56,35 @@ pub(crate) struct Place {
     briefs: Mutex<HashMap<TaskId, String>>,
     /// Those that were opened, so that all tasks share their connections and permits.
     opened: Mutex<HashMap<String, Arc<dyn Provider>>>,
+    /// What was found when the place was opened, for the task that starts at once.
+    first: Mutex<Option<Agents>>,
+}
+
+/// When the first task starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum First {
+    /// Now: what was found when the place was opened is what there is.
+    Now,
+    /// At some time, and then it is looked again.
+    Later,
 }
 
 impl Place {
+    /// For tasks that start now.
+    pub(crate) fn to_run(
+        settings: &Settings,
+        named: &[Utf8PathBuf],
+        isolated: (Carry, Settle),
+    ) -> Result<Self, Failure> {
+        Self::with(Models::here(settings, None)?, settings, named, isolated, First::Now)
+    }
+
     pub(crate) fn here(
         settings: &Settings,
         named: &[Utf8PathBuf],
         isolated: (Carry, Settle),
     ) -> Result<Self, Failure> {
-        Self::with(Models::here(settings, None)?, settings, named, isolated)
+        Self::with(Models::here(settings, None)?, settings, named, isolated, First::Later)
     }
 
     /// The same for whoever does not only run tasks, with the reason why none can run where there is no model.
@@ -75,7 +94,7 @@ impl Place {
         isolated: (Carry, Settle),
     ) -> Result<(Self, Option<Failure>), Failure> {
         let (models, none) = Models::if_any(settings)?;
-        Ok((Self::with(models, settings, named, isolated)?, none))
+        Ok((Self::with(models, settings, named, isolated, First::Later)?, none))
     }
 
     fn with(
@@ -83,12 +102,18 @@ impl Place {
         settings: &Settings,
         named: &[Utf8PathBuf],
         isolated: (Carry, Settle),
+        first: First,
     ) -> Result<Self, Failure> {
         let looking = |here: &Here<'_>, error| {
             let found = agent::look(here, error, named)?;
-            Ok((found, Hands::new(here, Us::running()?)?))
+            let skills = match first {
+                First::Now => Skills::at(here),
+                First::Later => Skills::new(settings),
+            };
+            Ok((found, Hands::new(here, Us::running()?)?, skills))
         };
-        let (found, hands) = visit(settings, Acquire::Never, BrokenWorkspace::IsReported, looking)?;
+        let (found, hands, skills) =
+            visit(settings, Acquire::Never, BrokenWorkspace::IsReported, looking)?;
         let mut findings = found.findings;
         findings.extend(hands.findings().iter().cloned());
         findings.extend(models.findings.iter().cloned());
@@ -103,10 +128,11 @@ impl Place {
             hands,
             findings,
             heard: Mutex::default(),
-            skills: Arc::new(Skills::new(settings)),
+            skills: Arc::new(skills),
             state: settings.dirs.state.clone(),
             briefs: Mutex::default(),
             opened: Mutex::default(),
+            first: Mutex::new((first == First::Now).then_some(found.agents)),
         })
     }
 
@@ -160,10 +186,8 @@ impl Place {
     }
 
     /// Where the definition of an agent is, in words: from where the user stands, if it is below.
-    pub(crate) fn of(&self, agent: &AgentName) -> String {
-        let agents = self.agents();
-        let file = agents.iter().find(|it| it.name == *agent).and_then(|it| it.origin.file.clone());
-        match &file {
+    pub(crate) fn of(&self, definition: Option<&AgentDefinition>) -> String {
+        match definition.and_then(|it| it.origin.file.as_ref()) {
             Some(file) => file.strip_prefix(&self.cwd).unwrap_or(file).to_string(),
             None => "bundled".to_owned(),
         }
@@ -174,7 +198,7 @@ impl Place {
         self.known(model).is_some_and(|it| it.price.is_some())
     }
 
-    fn known(&self, model: &ModelRef) -> Option<&Known> {
+    fn known(&self, model: &ModelRef) -> Option<&catalogue::Known> {
         let offer = self.models.offers.iter().find(|it| it.settings.name == model.provider)?;
         self.models.catalogue.find(model, offer.settings.kind.catalogue())
     }
@@ -271,8 +295,9 @@ fn repository(cwd: &Utf8Path) -> Utf8PathBuf {
 }
 
 impl Surroundings for Place {
-    fn agents(&self) -> Vec<Arc<AgentDefinition>> {
-        let agents = discover(&self.search).unwrap_or_default();
+    fn agents(&self) -> Known {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let agents = first.unwrap_or_else(|| discover(&self.search).unwrap_or_default());
         agents.iter().cloned().map(Arc::new).collect()
     }
 

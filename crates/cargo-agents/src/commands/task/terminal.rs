@@ -1,7 +1,8 @@
 //! The front that a user sits at, or a program that reads lines.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use agents_agent::AgentDefinition;
 use agents_system::{ask::Asker, explain::Explain as _, finding::Finding, process};
 use agents_task::{
     EffectiveAgent, Limits, Outcome, Refused, Report, Running, TaskId, TaskPath,
@@ -56,9 +57,9 @@ impl Front for Terminal<'_> {
         self.output.findings(findings);
     }
 
-    fn begins(&mut self, place: &Place, agents: &[EffectiveAgent]) {
+    fn begins(&mut self, place: &Place, agents: &[EffectiveAgent], known: &[Arc<AgentDefinition>]) {
         for agent in agents {
-            self.live.begins(&told(place, agent), agents.len());
+            self.live.begins(&told(place, agent, known), agents.len());
             if self.live.shows_lines() {
                 self.output.findings(&agent.model.findings);
                 self.output.findings(unpriced(place, agent).as_ref());
@@ -97,8 +98,7 @@ impl Front for Terminal<'_> {
             if let Some(asker) = self.asker
                 && !ask.is_over()
             {
-                let question = format!("{}: {}", ask.path, ask.question);
-                match asks::ask(asker, question).await {
+                match asks::ask(asker, &ask).await {
                     Some(reply) => ask.answer(reply),
                     None => {
                         cancel.cancel();

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use agents_agent::definition::PermissionMode;
+use agents_agent::{AgentDefinition, definition::PermissionMode};
 use agents_system::{explain::ErrorKind, finding::Finding, process};
 use agents_task::{
     Batch, Broker, EffectiveAgent, Outcome, Patience, Refused, Runner, Running, TaskId,
@@ -86,8 +86,8 @@ pub(super) trait Front {
     fn attended(&self) -> Attended;
     /// What was found out.
     fn findings(&mut self, findings: &[Finding]);
-    /// What is going to run.
-    fn begins(&mut self, place: &Place, agents: &[EffectiveAgent]);
+    /// What is going to run, of all definitions that there are.
+    fn begins(&mut self, place: &Place, agents: &[EffectiveAgent], known: &[Arc<AgentDefinition>]);
     /// It runs.
     fn started(&mut self, tasks: &[Running]) -> Result<(), Failure>;
     /// A rule stands in the way.
@@ -111,7 +111,7 @@ pub(super) fn run_all(
     let said = TaskSettings::load(&settings.dirs)?;
     let transcripts = transcripts(settings);
     transcripts.ready()?;
-    let place = Arc::new(Place::here(settings, &job.named, (job.carry, job.settle))?);
+    let place = Arc::new(Place::to_run(settings, &job.named, (job.carry, job.settle))?);
     front.findings(&job.findings);
     front.findings(&said.findings);
     front.findings(place.findings());
@@ -160,11 +160,10 @@ pub(super) fn run_all(
     let runtime = runtime()?;
     process::listen_for_interrupts();
     let outcomes = runtime.block_on(async {
-        let checked = runner.check(&job.batch, &user).and_then(|agents| {
-            front.begins(&place, &agents);
-            runner.start(&job.batch, &user)
-        });
-        let started = match checked {
+        let begins = |agents: &[EffectiveAgent], known: &[Arc<AgentDefinition>]| {
+            front.begins(&place, agents, known);
+        };
+        let started = match runner.start_after(&job.batch, &user, begins) {
             Ok(started) => started,
             Err(refused) => return front.refused(refused),
         };

@@ -54,7 +54,7 @@ impl Run {
         assert_eq!(self.slots.active(), 0, "no place is taken");
         let state = self.cell.state();
         assert!(state.is_terminal());
-        assert_eq!(self.cell.ended().borrow().as_deref(), Some(&state));
+        assert_eq!(self.cell.end.get().map(|it| **it).as_ref(), Some(&state));
         if state == SubAgentState::Canceled {
             assert!(
                 self.token.load(Ordering::SeqCst),

@@ -4,8 +4,10 @@ use std::{
     collections::HashMap,
     io::{self, BufRead as _, Write as _},
     process::ExitCode,
+    sync::Arc,
 };
 
+use agents_agent::AgentDefinition;
 use agents_system::{
     explain::ErrorKind,
     finding::{Finding, Severity},
@@ -166,8 +168,8 @@ impl Front for Line<'_> {
         findings.iter().filter(|it| it.severity >= Severity::Warning).for_each(|it| self.note(it));
     }
 
-    fn begins(&mut self, place: &Place, agents: &[EffectiveAgent]) {
-        self.told = agents.iter().map(|agent| told(place, agent)).collect();
+    fn begins(&mut self, place: &Place, agents: &[EffectiveAgent], known: &[Arc<AgentDefinition>]) {
+        self.told = agents.iter().map(|agent| told(place, agent, known)).collect();
         agents.iter().for_each(|agent| self.findings(&agent.model.findings));
     }
 
