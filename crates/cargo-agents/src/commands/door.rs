@@ -145,10 +145,20 @@ pub(super) fn unavailable(failure: Failure, about: &str) -> Unavailable {
 /// Somebody at a door, until they have gone.
 pub(super) type Serving<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
 
-/// Keeps a door open until nobody is there any more, or we are interrupted.
+/// Keeps a door open through which tasks run, until nobody is there any more, or we are interrupted.
 pub(super) fn attend<'a>(
     company: Company,
     output: &Output,
+    serve: impl FnOnce(CancellationToken) -> Serving<'a>,
+) -> Result<(), Failure> {
+    let kept = keep_open(|| company.say(output), serve);
+    company.end(output);
+    kept
+}
+
+/// Keeps any door open as long, and does something now and then meanwhile.
+pub(super) fn keep_open<'a>(
+    mut meanwhile: impl FnMut(),
     serve: impl FnOnce(CancellationToken) -> Serving<'a>,
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -163,7 +173,7 @@ pub(super) fn attend<'a>(
             tokio::select! {
                 served = &mut serving => return served,
                 () = tokio::time::sleep(TICK) => {
-                    company.say(output);
+                    meanwhile();
                     if process::interrupted() {
                         cancel.cancel();
                     }
@@ -173,7 +183,6 @@ pub(super) fn attend<'a>(
     });
     // Whoever reads standard input cannot be told to stop.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    company.end(output);
     served?;
     Failure::if_interrupted()
 }
