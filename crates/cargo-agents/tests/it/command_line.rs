@@ -206,10 +206,3 @@ fn a_broken_configuration_is_an_error_with_its_place_and_never_defaults() {
         assert!(run.stderr.contains("config.toml:2:16"), "{args:?}: {run:?}");
     }
 }
-
-#[test]
-fn a_reserved_name_of_a_later_version_says_so() {
-    let run = World::new().agents(&["dashboard"]);
-    assert_eq!(run.code, Some(2));
-    assert!(run.stderr.contains("reserved for a later version"), "{run:?}");
-}

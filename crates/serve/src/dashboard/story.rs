@@ -91,9 +91,10 @@ enum Piece {
 /// A part of the story of a task, from a byte of its transcript on.
 pub(super) fn story(store: &Store, id: TaskId, from: u64) -> Result<Story, TranscriptError> {
     let part = store.stretch(id, from, STRETCH)?;
+    let began = if from > part.of { 0 } else { from };
     let pieces = part.entries.into_iter().flat_map(told).collect();
-    // The beginning of a line that is still being written is no more yet.
-    Ok(Story { pieces, next: part.next, more: part.next > from && part.next < part.of })
+    // Where less came than was asked for, only the beginning of a line can be left.
+    Ok(Story { pieces, next: part.next, more: part.next.saturating_sub(began) >= STRETCH })
 }
 
 fn told(entry: Entry) -> Vec<Told> {
