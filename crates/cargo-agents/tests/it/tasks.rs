@@ -19,7 +19,7 @@ use crate::{
 
 mod at_terminal;
 #[cfg(unix)]
-mod background;
+pub(crate) mod background;
 mod by_host;
 mod isolated;
 mod kept;
