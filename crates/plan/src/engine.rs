@@ -266,7 +266,7 @@ impl<E: Executor> Driver<E> {
     /// Applies an event from outside; one that does not fit is nothing that happened.
     fn take(&mut self, what: What, batch: &mut Vec<Event>) {
         let event = what.at(self.clock.now());
-        if self.scheduler.accept(&event).is_ok() {
+        if self.scheduler.accept(event.clone()).is_ok() {
             batch.push(event);
         }
     }
@@ -432,7 +432,7 @@ impl<E: Executor> Driver<E> {
             }
         };
         let event = what.at(self.clock.now());
-        match self.scheduler.accept(&event) {
+        match self.scheduler.accept(event.clone()) {
             Err(rejected) => _ = order.reply.send(Err(rejected)),
             Ok(()) => {
                 // Whoever said it hears that it is done when it is durable.

@@ -42,14 +42,18 @@ use tokio_util::sync::CancellationToken;
 #[cfg(feature = "http")]
 pub use self::http::serve_http;
 use self::{
-    asks::{Asker, Clients},
+    asks::{Asker, Clients, Waits},
     catalogue::{Verb, command_tool},
     stream::Ending,
 };
 use crate::{
     offer::Offer,
     tasks::{Tasks, Terms},
-    verbs::{Verbs, answer::TaskList, asked::Commands},
+    verbs::{
+        Verbs,
+        answer::TaskList,
+        asked::{Commands, RunTasks},
+    },
 };
 
 /// More commands are not tools of their own: a host shows all tools to its model, needed or not.
@@ -124,9 +128,9 @@ impl Door {
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let over = cancel.child_token();
         let (approval, artifacts) = (terms.approval, Arc::clone(&terms.artifacts));
+        let clients = Clients::new(terms.secrets.background);
         let (tasks, asks) = Tasks::new(offer.surroundings(), terms, over.clone());
         let verbs = Arc::new(Verbs::new(offer, tasks, artifacts));
-        let clients = Clients::default();
         let answering = clients.clone().answer(asks, approval);
         (Self { verbs, clients, later: TaskManager::new(), over }, answering)
     }
@@ -218,9 +222,10 @@ impl Door {
         let verbs = &self.verbs;
         match verb {
             Verb::Task => {
-                let asked = read(input)?;
+                let asked: RunTasks = read(input)?;
                 let asker = Asker::Client(context.peer.clone());
-                let begun = |paths: &[_]| self.clients.started(paths, &asker);
+                let waits = Waits::for_tasks(asked.background);
+                let begun = |paths: &[_]| self.clients.started(paths, &asker, waits);
                 let run = |watch| verbs.run_tasks(asked, cancelled, begun, watch);
                 let list = progress::told(context, run).await?;
                 Ok(of_tasks(&list))

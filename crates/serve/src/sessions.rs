@@ -11,7 +11,8 @@ use agents_agent::definition::PermissionMode;
 use agents_model::Message;
 use agents_system::{atomic, explain::with_causes};
 use agents_task::{
-    Batch, Outcome, TaskId, TaskRequest, broker::Asks, event::Event, resume, runner::Unavailable,
+    Batch, Outcome, Refusal, Refused, TaskId, TaskRequest, broker::Asks, event::Event, resume,
+    runner::Unavailable,
 };
 use agents_tool::Bypass;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -20,12 +21,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     offer::Offer,
-    tasks::{Tasks, Terms},
+    tasks::{Started, Tasks, Terms},
     verbs::{refused, wrong},
 };
 
 /// Longer titles are cut.
 const MAX_TITLE: usize = 80;
+/// What stands for the model that is meant if nobody says anything.
+const ANY_MODEL: &str = "inherit";
 
 /// Opens the program somewhere: an editor says where only when a conversation begins.
 pub trait Grounds: Send + Sync {
@@ -39,7 +42,23 @@ pub trait Grounds: Send + Sync {
     fn kept(&self) -> Utf8PathBuf;
 
     /// The agent that they are with.
-    fn agent(&self) -> String;
+    fn agent(&self) -> With;
+}
+
+/// The agent that a conversation is with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum With {
+    /// The one that somebody chose, on a model that its definition wants.
+    Chosen(String),
+    /// The one that it is with if nobody chooses: on such a model, or on whichever there is.
+    Usual(String),
+}
+
+impl With {
+    fn name(&self) -> &str {
+        let (Self::Chosen(name) | Self::Usual(name)) = self;
+        name
+    }
 }
 
 /// What is kept of a conversation.
@@ -60,7 +79,7 @@ pub struct Session {
     /// What there is where it takes place.
     pub offer: Arc<dyn Offer>,
     tasks: Tasks,
-    agent: String,
+    with: With,
     highest: PermissionMode,
     file: Utf8PathBuf,
     over: CancellationToken,
@@ -93,8 +112,8 @@ impl Session {
         let (tasks, asks) = Tasks::new(offer.surroundings(), terms, over.clone());
         let file = file_of(grounds, &id);
         let state = Mutex::new(State { mode, kept, running: None });
-        let agent = grounds.agent();
-        Ok((Self { id, offer, tasks, agent, highest, file, over, state }, asks))
+        let with = grounds.agent();
+        Ok((Self { id, offer, tasks, with, highest, file, over, state }, asks))
     }
 
     /// The modes that it may have.
@@ -146,8 +165,7 @@ impl Session {
         let mut request = self.request(text)?;
         request.mode = Some(self.mode());
         let mut events = self.tasks.watch();
-        let mut started =
-            self.tasks.start(Batch::from(request)).map_err(|it| refused(&it))?.remove(0);
+        let mut started = self.start(request)?;
         {
             let mut state = self.lock();
             state.running = Some(started.cancel.clone());
@@ -188,13 +206,24 @@ impl Session {
         outcome.ok_or_else(|| wrong("the task broke down", "this is a bug; please report it"))
     }
 
+    fn start(&self, mut request: TaskRequest) -> Result<Started, Unavailable> {
+        let mut started = self.tasks.start(Batch::from(request.clone()));
+        let no_model =
+            |it: &Refused| it.items.iter().all(|(_, refusal)| matches!(refusal, Refusal::Model(_)));
+        if matches!(self.with, With::Usual(_)) && started.as_ref().is_err_and(no_model) {
+            request.model = vec![ANY_MODEL.to_owned()];
+            started = self.tasks.start(Batch::from(request));
+        }
+        Ok(started.map_err(|it| refused(&it))?.remove(0))
+    }
+
     fn request(&self, text: &str) -> Result<TaskRequest, Unavailable> {
         let state = self.lock();
         if state.running.is_some() {
             return Err(wrong("the session is busy", "wait until it has answered, or cancel it"));
         }
         if state.kept.last.is_empty() {
-            return Ok(TaskRequest::new(self.agent.as_str(), text));
+            return Ok(TaskRequest::new(self.with.name(), text));
         }
         let prepared = resume::prepare(self.tasks.store(), &state.kept.last, text);
         let prepared = prepared.map_err(|it| Unavailable {
@@ -214,7 +243,7 @@ impl Session {
     /// Ends everything that was started for it.
     pub async fn end(&self) {
         self.over.cancel();
-        self.offer.end().await;
+        tokio::join!(self.offer.end(), self.tasks.end());
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

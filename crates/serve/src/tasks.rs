@@ -10,9 +10,12 @@ use agents_agent::definition::PermissionMode;
 use agents_task::{
     Batch, Broker, Caller, Outcome, Patience, Refused, Runner, Surroundings, TaskId, TaskPath,
     broker::Asks,
-    event::{Event, What},
+    event::{Event, Sink, What},
     preflight::Settings,
     runner::{Common, Unavailable},
+    secret::{self, SecretSettings, Vault, vault::Hear},
+    subagents::{HookDef, LifeHooks},
+    telemetry::{self, Telemetry},
     transcript::Store,
 };
 use agents_tool::{Grant, artifacts::Artifacts};
@@ -21,6 +24,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Of tasks that have ended, so many are remembered; the others are in the store of transcripts.
 const REMEMBERED: usize = 1_000;
+/// How long tasks that were told to stop are waited for.
+const PARTING: Duration = Duration::from_secs(5);
+/// How long hooks of tasks that have ended are waited for.
+const HOOKS: Duration = Duration::from_secs(30);
 
 /// On which terms tasks run: what the user said when the door was opened. No request can widen them.
 pub struct Terms {
@@ -42,6 +49,24 @@ pub struct Terms {
     pub artifacts: Arc<dyn Artifacts>,
     /// Where transcripts are kept.
     pub transcripts: Store,
+    /// What they may be given, once somebody agrees.
+    pub secrets: Secrets,
+    /// What runs when one begins, and what when one has ended.
+    pub hooks: (Vec<HookDef>, Vec<HookDef>),
+    /// Where spans go, if somebody wants them.
+    pub spans: Option<Arc<Telemetry>>,
+}
+
+/// The secrets of tasks. Whether they get one is asked where everything else is asked, and its value is told to nobody there.
+pub struct Secrets {
+    /// Where they are.
+    pub settings: Arc<SecretSettings>,
+    /// Those that need no question.
+    pub agreed: Vec<String>,
+    /// Whether tasks that nobody waits for may ask for others.
+    pub background: secret::Asks,
+    /// Who hears what is wrong with where they are.
+    pub hear: Hear,
 }
 
 /// The tasks of one connection.
@@ -51,6 +76,7 @@ pub struct Tasks {
     allowed: Vec<Grant>,
     closed: Option<Unavailable>,
     store: Store,
+    hooks: Arc<LifeHooks>,
     watchers: Arc<Mutex<Vec<Watcher>>>,
     known: Arc<Mutex<BTreeMap<TaskId, Known>>>,
 }
@@ -107,26 +133,35 @@ impl Tasks {
         let watchers: Arc<Mutex<Vec<Watcher>>> = Arc::default();
         let known: Arc<Mutex<BTreeMap<TaskId, Known>>> = Arc::default();
         let (told, seen) = (Arc::clone(&watchers), Arc::clone(&known));
+        let shown = Arc::new(move |event: &Event| {
+            note(&mut seen.lock().unwrap_or_else(PoisonError::into_inner), event);
+            let mut watchers = told.lock().unwrap_or_else(PoisonError::into_inner);
+            if watchers.is_empty() {
+                return;
+            }
+            let event = Arc::new(event.clone());
+            watchers.retain(|it| it.send(Arc::clone(&event)).is_ok());
+        });
+        let hooks = Arc::new(LifeHooks::new(terms.hooks.0, terms.hooks.1, shown));
+        let Secrets { settings: sources, agreed, hear, .. } = terms.secrets;
+        let vault = Vault::new(Arc::clone(&sources), broker.clone(), secret::Asks::Somebody, hear);
         let common = Common {
             settings: terms.settings,
             broker,
-            sink: Arc::new(move |event: &Event| {
-                note(&mut seen.lock().unwrap_or_else(PoisonError::into_inner), event);
-                let mut watchers = told.lock().unwrap_or_else(PoisonError::into_inner);
-                if watchers.is_empty() {
-                    return;
-                }
-                let event = Arc::new(event.clone());
-                watchers.retain(|it| it.send(Arc::clone(&event)).is_ok());
-            }),
+            sink: telemetry::besides(terms.spans.as_ref(), Arc::clone(&hooks) as Arc<dyn Sink>),
             artifacts: terms.artifacts,
             transcripts: Some(terms.transcripts.clone()),
-            secrets: None,
+            secrets: Some(vault.agreeing(agreed).desk(terms.approval)),
             patience: Patience::default(),
             concurrency: terms.concurrency,
             cancel,
         };
         let runner = Runner::new(surroundings, common);
+        let mask = &runner.around().mask;
+        sources.hide(mask);
+        if let Some(spans) = &terms.spans {
+            spans.hide(mask);
+        }
         let mut user = runner.user(terms.highest, terms.usual);
         terms.allowed.iter().for_each(|grant| user.standing.grants.add(grant.clone()));
         (
@@ -136,6 +171,7 @@ impl Tasks {
                 allowed: terms.allowed,
                 closed: terms.closed,
                 store: terms.transcripts,
+                hooks,
                 watchers,
                 known,
             },
@@ -219,6 +255,18 @@ impl Tasks {
         let Some(cancel) = &task.cancel else { return false };
         cancel.cancel();
         true
+    }
+
+    /// Waits until tasks that were told to end have, and for what runs after that; for neither for ever.
+    pub async fn end(&self) {
+        let ended = async {
+            while self.lock().values().any(|it| it.outcome.is_none()) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        // Whoever does not stop in time is ended with the runtime.
+        let _ = tokio::time::timeout(PARTING, ended).await;
+        self.hooks.drained(HOOKS).await;
     }
 
     /// Where transcripts are.

@@ -344,7 +344,7 @@ impl Verbs {
 
     /// Ends everything that was started for any request.
     pub async fn end(&self) {
-        self.offer.end().await;
+        tokio::join!(self.offer.end(), self.tasks.end());
     }
 }
 

@@ -10,21 +10,24 @@ use std::{
     time::Duration,
 };
 
+use agents_system::span;
 use agents_tool::{
     Grant, GrantKind, Moment,
     executor::{Answer, Approver},
     policy::{Question, Why},
 };
 use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::id::TaskPath;
+use crate::{id::TaskPath, secret::DEFAULT_TTL};
 
 /// How long an answer is waited for, unless somebody says something else.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(300);
 
 /// What is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reply {
     /// Yes, this time.
     Once,
@@ -34,6 +37,35 @@ pub enum Reply {
     Tree,
     /// No.
     No,
+}
+
+impl Reply {
+    /// What it means as an answer to most questions, in words that follow a yes.
+    #[must_use]
+    pub fn usually_means(self) -> &'static str {
+        match self {
+            Self::Once => "this time",
+            Self::Task => "whenever this task asks for it",
+            Self::Tree => "whenever any of these tasks asks for it",
+            Self::No => "",
+        }
+    }
+
+    /// What it means as an answer to this one: a secret is given for a time.
+    #[must_use]
+    pub fn means(self, to: &Question) -> String {
+        let Why::Secret(wanted) = &to.why else { return self.usually_means().to_owned() };
+        let longest = wanted.longest;
+        let bounded = |most: Duration| longest.map_or(most, |longest| most.min(longest));
+        let longest = longest.map(|it| format!(", {} at a time", span::set(it)));
+        let longest = longest.unwrap_or_default();
+        match self {
+            Self::Once => format!("for {}", span::set(bounded(DEFAULT_TTL))),
+            Self::Task => format!("as long as this task runs{longest}"),
+            Self::Tree => format!("for all of these tasks that may ask for it{longest}"),
+            Self::No => String::new(),
+        }
+    }
 }
 
 /// For how long something is agreed to.
@@ -233,7 +265,7 @@ fn grant(question: &Question) -> Option<Grant> {
         Why::Effect(_) => question.tool.clone(),
         Why::Protected(file) => format!("{}({file})", question.tool),
         // Neither of a secret: how long that is given is not a question of tools.
-        Why::Hook(_) | Why::Secret { .. } => return None,
+        Why::Hook(_) | Why::Secret(_) => return None,
     };
     let until: Option<Moment> = None;
     Some(Grant { kind: GrantKind::Tool(tool), until })

@@ -12,6 +12,7 @@ use crate::{
     limits::Limits,
     schema::Schema,
     submission::YIELD,
+    telemetry::TraceId,
     transcript::Claim,
 };
 
@@ -70,6 +71,8 @@ pub struct EffectiveAgent {
 pub struct Continuation {
     /// The task that had it.
     pub from: TaskId,
+    /// The trace that its span belongs to, if there is one.
+    pub trace: TraceId,
     /// What was said, the oldest first: it begins with an assignment, and each call of a tool has its result.
     pub messages: Vec<Message>,
     /// That nobody else goes on from there meanwhile; `None` where nothing is kept.

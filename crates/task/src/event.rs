@@ -20,6 +20,7 @@ use crate::{
     id::{TaskId, TaskPath},
     limits::Limit,
     outcome::Outcome,
+    telemetry::TraceId,
 };
 
 /// Something that happened to a task.
@@ -52,6 +53,9 @@ pub enum What {
         /// Why this agent, where nobody named it.
         #[serde(skip_serializing_if = "Option::is_none")]
         chosen: Option<String>,
+        /// The task that it goes on from.
+        #[serde(rename = "resumed-from", skip_serializing_if = "Option::is_none")]
+        resumed_from: Option<Earlier>,
     },
     /// It has to wait before it can work.
     Waiting {
@@ -132,6 +136,19 @@ pub enum What {
     },
 }
 
+/// A task that another one goes on from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub struct Earlier {
+    /// The task.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub task: TaskId,
+    /// The trace that its span belongs to, if there is one.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub trace: TraceId,
+}
+
 /// What a task may have to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -177,6 +194,7 @@ pub struct Emitter {
     id: TaskId,
     path: TaskPath,
     sink: Arc<dyn Sink>,
+    resumed_from: Option<Earlier>,
     state: State,
 }
 
@@ -191,11 +209,18 @@ impl Emitter {
     /// For a task that has not begun.
     #[must_use]
     pub fn new(id: TaskId, path: TaskPath, sink: Arc<dyn Sink>) -> Self {
-        Self { id, path, sink, state: State::New }
+        Self { id, path, sink, resumed_from: None, state: State::New }
     }
 
     fn send(&self, what: What) {
         self.sink.event(&Event { task: self.id, path: self.path.clone(), what });
+    }
+
+    /// That it goes on from another task, for when it begins.
+    #[must_use]
+    pub fn resuming(mut self, earlier: Option<Earlier>) -> Self {
+        self.resumed_from = earlier;
+        self
     }
 
     /// It begins. Only the first time counts.
@@ -203,7 +228,8 @@ impl Emitter {
         if self.state == State::New {
             self.state = State::Begun;
             let (agent, model) = (agent.to_owned(), model.to_owned());
-            self.send(What::Started { agent, model, chosen });
+            let resumed_from = self.resumed_from.take();
+            self.send(What::Started { agent, model, chosen, resumed_from });
         }
     }
 

@@ -110,7 +110,12 @@ pub fn prepare(store: &Store, prefix: &str, prompt: &str) -> Result<Resumption, 
     let Some(last) = segments.pop() else { return Err(TranscriptError::Lost(id).into()) };
     // What the definition says about results is looked up again; what only the call said would be lost.
     let schema = last.begin().and_then(|it| it.asked_schema().cloned());
-    let continues = Some(Arc::new(Continuation { from: id, messages, claim: Some(claim) }));
+    let continues = Some(Arc::new(Continuation {
+        from: id,
+        trace: store.trace(&last.meta),
+        messages,
+        claim: Some(claim),
+    }));
     let request = TaskRequest {
         name: Some(last.meta.name.clone()).filter(|it| !it.is_empty()),
         schema,

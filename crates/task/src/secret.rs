@@ -67,10 +67,14 @@ pub struct SecretRequest {
     pub task: TaskId,
     /// Where it stands.
     pub path: TaskPath,
+    /// Its agent.
+    pub agent: String,
     /// The name of the secret.
     pub secret_key: String,
     /// What for, as the agent says. It is an agent that says it.
     pub reason: Option<String>,
+    /// The longest that it may be given, if its definition says that.
+    pub longest: Option<Duration>,
 }
 
 impl fmt::Debug for SecretRequest {
@@ -116,6 +120,7 @@ pub struct Pocket {
     desk: Desk,
     task: TaskId,
     path: TaskPath,
+    agent: String,
     allowed: Vec<SecretKey>,
     asks: Asks,
     mask: Arc<Mask>,
@@ -143,11 +148,20 @@ struct Given {
 pub(crate) struct Bearer {
     pub(crate) task: TaskId,
     pub(crate) path: TaskPath,
+    pub(crate) agent: String,
     /// What its definition lists. What is not the name of a secret is left out.
     pub(crate) allowed: Vec<String>,
     pub(crate) longest: Option<Duration>,
     pub(crate) asks: Asks,
     pub(crate) mask: Arc<Mask>,
+}
+
+/// Who asks.
+#[derive(Clone, Copy)]
+struct Asking<'a> {
+    task: TaskId,
+    path: &'a TaskPath,
+    agent: &'a str,
 }
 
 impl fmt::Debug for Pocket {
@@ -181,9 +195,13 @@ impl Pocket {
         }
         let reason = reason.map(str::trim).filter(|it| !it.is_empty());
         let reason = reason.map(|it| self.mask.apply(&on_one_line(it)));
-        let (value, until) = self.desk.ask(self.task, &self.path, &key, reason).await?;
+        let (value, until) = self.desk.ask(self.asking(), &key, reason).await?;
         self.take(&key, value, until);
         Ok(key)
+    }
+
+    fn asking(&self) -> Asking<'_> {
+        Asking { task: self.task, path: &self.path, agent: &self.agent }
     }
 
     fn take(&self, key: &SecretKey, value: SecretString, until: Instant) {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`names`] | the attribute names of the conventions for generative AI |
 //! | `spans` | from events to spans: a task, its turns, its calls of tools, and what these started |
+//! | `trace` | the ids of traces and spans, as they are written |
 //! | `otlp` | spans as OTLP/JSON |
 //! | [`settings`] | where they go: `[telemetry]` and the customary variables |
 //! | `export` | a queue that is never too long, and the thread that empties it |
@@ -16,6 +17,7 @@ pub mod names;
 mod otlp;
 pub mod settings;
 mod spans;
+mod trace;
 
 use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
@@ -24,11 +26,15 @@ use std::{
 
 use agents_tool::secrets::Mask;
 
-use self::{export::Exporter, spans::Spans};
+use self::{
+    export::Exporter,
+    spans::{Id, Spans, Trace},
+};
 pub use self::{
     otlp::document,
-    settings::{Content, TelemetrySettings},
+    settings::{Content, TelemetrySettings, outer_trace},
     spans::{Kind, Span, Value},
+    trace::TraceId,
 };
 use crate::event::{Event, Sink};
 
@@ -38,7 +44,8 @@ pub const PATIENCE: Duration = Duration::from_secs(3);
 /// Turns what happens into spans, and sends them.
 pub struct Telemetry {
     spans: Mutex<Spans>,
-    exporter: Exporter,
+    above: (Option<(Trace, Id)>, Content),
+    exporter: Arc<Exporter>,
     mask: OnceLock<Arc<Mask>>,
 }
 
@@ -46,9 +53,19 @@ impl Telemetry {
     /// For a collector; `None` where none is set.
     #[must_use]
     pub fn start(settings: &TelemetrySettings) -> Option<Arc<Self>> {
-        let spans = Mutex::new(Spans::new(settings.parent, settings.content));
-        let exporter = Exporter::start(settings.collector()?);
-        Some(Arc::new(Self { spans, exporter, mask: OnceLock::new() }))
+        let exporter = Arc::new(Exporter::start(settings.collector()?));
+        Some(Self::with((settings.parent, settings.content), exporter))
+    }
+
+    fn with(above: (Option<(Trace, Id)>, Content), exporter: Arc<Exporter>) -> Arc<Self> {
+        let spans = Mutex::new(Spans::new(above.0, above.1));
+        Arc::new(Self { spans, above, exporter, mask: OnceLock::new() })
+    }
+
+    /// For other tasks, which know nothing of these: to the same collector.
+    #[must_use]
+    pub fn beside(&self) -> Arc<Self> {
+        Self::with(self.above, Arc::clone(&self.exporter))
     }
 
     /// What is in no span, whatever is shown.
@@ -60,13 +77,6 @@ impl Telemetry {
     #[must_use]
     pub fn finish(&self, most: Duration) -> Option<String> {
         self.exporter.finish(most)
-    }
-}
-
-impl Drop for Telemetry {
-    /// Whoever does not ask what was lost still wants the rest to get there.
-    fn drop(&mut self) {
-        let _ = self.finish(PATIENCE);
     }
 }
 

@@ -21,11 +21,13 @@ mod caught_up;
 mod chain;
 mod claim;
 mod meta;
+mod orphans;
 mod page;
 mod reader;
 mod retention;
 mod store;
 mod sync;
+mod traced;
 mod tree;
 mod unsaved;
 mod wire;
@@ -39,7 +41,7 @@ pub use self::{
     claim::Claim,
     meta::{Meta, Stamp, State},
     page::{Item, Page},
-    reader::{Damage, Entry, Follow, Harm, Loaded, Record},
+    reader::{Damage, Entry, Follow, Harm, Loaded, Record, Stretch},
     retention::Retention,
     store::{Standing, Store},
     tree::{Node, tree},

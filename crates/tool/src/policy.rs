@@ -15,7 +15,7 @@
 //! Where it asks, an active grant is the answer. Files that others run or trust ([`crate::confine::protected`]) are asked for in
 //! every mode. The modes are in order: a child never has a higher one than its parent.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use agents_agent::definition::PermissionMode;
 
@@ -131,12 +131,20 @@ pub enum Why {
     /// A hook wants somebody to agree, for this reason.
     Hook(String),
     /// It gets the secret that it is about.
-    Secret {
-        /// Where that comes from.
-        from: String,
-        /// What for, as the agent says.
-        reason: Option<String>,
-    },
+    Secret(Box<WantedSecret>),
+}
+
+/// A secret that an agent wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantedSecret {
+    /// The agent.
+    pub agent: String,
+    /// Where it comes from.
+    pub from: String,
+    /// What for, as the agent says.
+    pub reason: Option<String>,
+    /// The longest that it may be given.
+    pub longest: Option<Duration>,
 }
 
 /// What becomes of a call.
@@ -197,11 +205,15 @@ impl fmt::Display for Question {
             Why::Protected(file) => {
                 write!(f, "`{tool}` changes `{file}`, which others run or trust")
             }
-            Why::Secret { from, reason } => {
+            Why::Secret(wanted) => {
+                let WantedSecret { agent, from, reason, .. } = &**wanted;
                 let key = self.about.as_deref().unwrap_or_default();
-                write!(f, "it wants the secret `{key}` (from {from})")?;
+                write!(
+                    f,
+                    "`{agent}` wants the secret `{key}` (from {from}) for commands that name it"
+                )?;
                 match reason {
-                    Some(reason) => write!(f, " and says: {reason}"),
+                    Some(reason) => write!(f, ", and says: {reason}"),
                     None => Ok(()),
                 }
             }

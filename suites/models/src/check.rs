@@ -23,6 +23,8 @@ use crate::{
 
 /// What the scripted model says at last.
 const ANSWER: &str = "quartz-lantern ready";
+/// What it says to Gemini CLI, which first asks a model which model to ask, and for minutes if the answer is not one that it expects.
+const ROUTE: &str = r#"{"reasoning": "any", "model_choice": "pro", "complexity_reasoning": "any", "complexity_score": 50}"#;
 /// What it says before it wants the command run.
 const BEFORE: &str = "Let me look.";
 /// Hosts that run commands where they may change files: in a sandbox of their own, or not at all.
@@ -71,6 +73,7 @@ fn check_program(
                 reply.says.insert(0, Said::Text(BEFORE.to_owned()));
                 reply
             }
+            None if request.tools.is_empty() => Reply::text(ROUTE),
             None => Reply::text(ANSWER),
         }
     }));

@@ -4,15 +4,18 @@ use super::{agent::NamedAgents, task::Mode};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct AcpArgs {
-    /// The agent that sessions are with
-    #[arg(long, value_name = "NAME", default_value = "general-purpose")]
-    pub(crate) agent: String,
+    /// The agent that sessions are with; `general-purpose`, on whichever model there is, unless one is named
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
     /// The most that it may do without asking
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
     /// Let it do this without asking, such as `edit` or `bash(cargo *)`
     #[arg(long, value_name = "TOOL")]
     pub(crate) allow: Vec<String>,
+    /// Give it this secret without asking, if its definition lists it
+    #[arg(long = "secret", value_name = "NAME")]
+    pub(crate) secrets: Vec<String>,
     #[command(flatten)]
     pub(crate) named: NamedAgents,
 }

@@ -10,6 +10,9 @@ pub(crate) struct McpArgs {
     /// Let tasks do this without asking, such as `edit` or `bash(cargo *)`
     #[arg(long, value_name = "TOOL")]
     pub(crate) allow: Vec<String>,
+    /// Give tasks this secret without asking, if their definitions list it
+    #[arg(long = "secret", value_name = "NAME")]
+    pub(crate) secrets: Vec<String>,
     /// How many tasks run at the same time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) concurrency: Option<u16>,

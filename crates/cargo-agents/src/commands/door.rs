@@ -4,30 +4,89 @@
 pub(crate) mod interpreter;
 pub(crate) mod offer;
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{
+    pin::Pin,
+    sync::{Arc, mpsc},
+    time::Duration,
+};
 
 use agents_agent::definition::PermissionMode;
 use agents_serve::Terms;
 use agents_system::{env, explain::ErrorKind, finding::Finding, process};
 use agents_task::{
-    Refusal, Refused, TaskSettings, isolate::Carry, runner::Unavailable, workplace::Settle,
+    Refusal, Refused, TaskSettings,
+    isolate::Carry,
+    runner::Unavailable,
+    secret::vault::Hear,
+    telemetry::{self, Telemetry, TelemetrySettings},
+    workplace::Settle,
 };
 use agents_tool::artifacts::ArtifactDir;
 use camino::Utf8PathBuf;
 use tokio_util::sync::CancellationToken;
 
 use self::offer::Program;
-use super::task::{self, place::Place};
-use crate::{args::Mode, failure::Failure, settings::Settings};
+use super::task::{self, place::Place, secrets::Secrets};
+use crate::{args::Mode, failure::Failure, output::Output, settings::Settings};
 
 /// How often Ctrl-C is looked for.
 const TICK: Duration = Duration::from_millis(100);
+
+/// What all tasks behind a door have in common with those of `task run`, wherever they work.
+pub(super) struct Company {
+    spans: Option<Arc<Telemetry>>,
+    tell: mpsc::Sender<Finding>,
+    told: mpsc::Receiver<Finding>,
+}
+
+impl Company {
+    /// Looks where spans go. What there is to say about that, and later about secrets, is told to the user, whom no client stands for.
+    pub(super) fn load(settings: &Settings, output: &Output) -> Result<Self, Failure> {
+        let spans = TelemetrySettings::load(&settings.dirs)?;
+        output.findings(&spans.findings);
+        let (tell, told) = mpsc::channel();
+        Ok(Self { spans: Telemetry::start(&spans), tell, told })
+    }
+
+    /// For those who open doors.
+    pub(super) fn member(&self) -> Member {
+        Member { spans: self.spans.clone(), tell: self.tell.clone() }
+    }
+
+    fn say(&self, output: &Output) {
+        self.told.try_iter().for_each(|finding| output.findings([&finding]));
+    }
+
+    /// The door is closed.
+    fn end(self, output: &Output) {
+        self.say(output);
+        let lost = self.spans.and_then(|it| it.finish(telemetry::PATIENCE));
+        output.findings(lost.map(Finding::warning).as_ref());
+    }
+}
+
+/// The share of one workspace in it.
+#[derive(Clone)]
+pub(super) struct Member {
+    spans: Option<Arc<Telemetry>>,
+    tell: mpsc::Sender<Finding>,
+}
+
+impl Member {
+    fn hear(&self) -> Hear {
+        let tell = self.tell.clone();
+        // The user may have gone.
+        Box::new(move |finding| drop(tell.send(finding)))
+    }
+}
 
 /// What the user says about tasks when a door is opened.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Said {
     pub(super) mode: Option<Mode>,
     pub(super) allow: Vec<String>,
+    /// The secrets that tasks get without asking.
+    pub(super) secrets: Vec<String>,
     pub(super) concurrency: Option<u16>,
     /// Definitions that come before all others.
     pub(super) agents: Vec<Utf8PathBuf>,
@@ -41,8 +100,9 @@ pub(super) struct Opened {
 }
 
 /// Looks at everything that a door needs.
-pub(super) fn open(settings: &Settings, said: &Said) -> Result<Opened, Failure> {
+pub(super) fn open(settings: &Settings, said: &Said, company: &Member) -> Result<Opened, Failure> {
     let configured = TaskSettings::load(&settings.dirs)?;
+    let secrets = Secrets::load(settings, &said.secrets)?;
     let isolated = (Carry::Committed, Settle::Apply);
     let (place, no_models) = Place::even_without_models(settings, &said.agents, isolated)?;
     let findings = configured.findings.iter().chain(place.findings()).cloned().collect();
@@ -59,6 +119,9 @@ pub(super) fn open(settings: &Settings, said: &Said) -> Result<Opened, Failure> 
         approval: configured.approval,
         artifacts: Arc::new(ArtifactDir::new(&settings.dirs.state.join("artifacts"))),
         transcripts: task::transcripts(settings),
+        secrets: secrets.behind_door(&configured, company.hear()),
+        hooks: (configured.start_hooks.clone(), configured.stop_hooks.clone()),
+        spans: company.spans.as_ref().map(|it| it.beside()),
         settings: configured.for_preflight(place.preferences()),
     };
     Ok(Opened { offer: Arc::new(Program::new(settings, place)), terms, findings })
@@ -84,6 +147,8 @@ pub(super) type Serving<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> +
 
 /// Keeps a door open until nobody is there any more, or we are interrupted.
 pub(super) fn attend<'a>(
+    company: Company,
+    output: &Output,
     serve: impl FnOnce(CancellationToken) -> Serving<'a>,
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -98,6 +163,7 @@ pub(super) fn attend<'a>(
             tokio::select! {
                 served = &mut serving => return served,
                 () = tokio::time::sleep(TICK) => {
+                    company.say(output);
                     if process::interrupted() {
                         cancel.cancel();
                     }
@@ -107,6 +173,7 @@ pub(super) fn attend<'a>(
     });
     // Whoever reads standard input cannot be told to stop.
     runtime.shutdown_timeout(Duration::from_millis(200));
+    company.end(output);
     served?;
     Failure::if_interrupted()
 }

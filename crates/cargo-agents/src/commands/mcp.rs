@@ -13,7 +13,7 @@ use agents_serve::{Terms, mcp};
 use agents_system::explain::ErrorKind;
 use tokio_util::sync::CancellationToken;
 
-use super::door::{self, Opened, offer::Program};
+use super::door::{self, Company, Opened, offer::Program};
 use crate::{args::McpArgs, failure::Failure, output::Output, settings::Settings};
 
 /// Serves one client on standard input and output until it goes away, or all that have the token over HTTP.
@@ -27,14 +27,16 @@ pub(crate) fn run(
     let said = door::Said {
         mode: args.mode,
         allow: args.allow,
+        secrets: args.secrets,
         concurrency: args.concurrency,
         agents: args.named.agents,
     };
-    let Opened { offer, terms, findings } = door::open(settings, &said)?;
+    let company = Company::load(settings, output)?;
+    let Opened { offer, terms, findings } = door::open(settings, &said, &company.member())?;
     output.findings(&findings);
     #[cfg(feature = "http")]
     if let Some(port) = http {
-        door::attend(|cancel| {
+        door::attend(company, output, |cancel| {
             Box::pin(over_http::serve(settings, output, port, offer, terms, cancel))
         })?;
         return Ok(ExitCode::SUCCESS);
@@ -42,7 +44,7 @@ pub(crate) fn run(
     if io::stdin().is_terminal() {
         output.talk("waiting for an MCP client on standard input; `cargo agents mcp --help` says how to register it");
     }
-    door::attend(|cancel| Box::pin(over_pipes(offer, terms, cancel)))?;
+    door::attend(company, output, |cancel| Box::pin(over_pipes(offer, terms, cancel)))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -30,6 +30,7 @@ use agents_system::explain::ErrorKind;
 use agents_task::{
     Outcome, TaskId, TaskRequest,
     isolate::{Carry, IsolationSettings, Manner, Worktrees},
+    telemetry,
     transcript::{Retention, Store},
     workplace::Settle,
 };
@@ -138,14 +139,14 @@ fn from_afar(
     output: &Output,
     command: &TaskCommand,
 ) -> Result<ExitCode, Failure> {
-    use background::wire::Consent;
+    use agents_task::broker::Reply;
     match command {
         TaskCommand::Attach { id } => attach::run(settings, output, id),
         TaskCommand::Cancel { ids } => control::cancel(settings, output, ids),
         TaskCommand::Approve { ask, lasting } => {
-            control::answer(settings, output, ask, Consent::from(*lasting))
+            control::answer(settings, output, ask, Reply::from(*lasting))
         }
-        TaskCommand::Deny { ask } => control::answer(settings, output, ask, Consent::No),
+        TaskCommand::Deny { ask } => control::answer(settings, output, ask, Reply::No),
         TaskCommand::Supervisor { stop, cancel } => {
             control::supervisor(settings, output, control::Stop::said(*stop, *cancel))
         }
@@ -163,6 +164,15 @@ fn from_afar(_: &Settings, _: &Output, _: &TaskCommand) -> Result<ExitCode, Fail
     Err(Failure::new(ErrorKind::Usage, message))
 }
 
+/// Whatever is asked of the supervisor from elsewhere than a terminal.
+#[cfg(all(unix, feature = "http"))]
+pub(super) mod afar {
+    pub(crate) use super::{
+        background::resume,
+        control::{TaskAsksDocument, answer_one, cancel_one},
+    };
+}
+
 /// The task that is meant: the beginning of an id, or `last` for the newest one that nobody but the user started.
 fn meant(store: &Store, text: &str) -> Result<TaskId, Failure> {
     if text == "last" {
@@ -178,7 +188,9 @@ fn meant(store: &Store, text: &str) -> Result<TaskId, Failure> {
 
 /// Where transcripts are. What cannot be written there is not done.
 pub(crate) fn transcripts(settings: &Settings) -> Store {
-    Store::with(&settings.dirs.state.join("transcripts"), KEPT, None).insisting()
+    Store::with(&settings.dirs.state.join("transcripts"), KEPT, None)
+        .insisting()
+        .within(telemetry::outer_trace())
 }
 
 /// Where worktrees and their builds are.

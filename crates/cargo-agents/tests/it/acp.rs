@@ -20,22 +20,50 @@ use agent_client_protocol::{
         },
     },
 };
+use agents_testkit::collector::Collector;
 use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
 
 use crate::{
     models::CUSTOMARY,
-    tasks::{Stage, is_running},
+    tap::{Heard, Tap},
+    tasks::{
+        Stage, is_running,
+        secrets::{VALUE, asking, got_it},
+        telemetry::{in_order, sending_to},
+    },
 };
 
+/// The answer of somebody who never does.
+const SILENT: &str = "silent";
+
 /// An editor, and what it has seen.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Editor {
     /// What it answers to every question: the id of an option.
     answer: &'static str,
+    /// The agent that it starts the program with, if any.
+    agent: Option<&'static str>,
+    /// Variables of the program.
+    variables: Vec<(&'static str, String)>,
+    /// Every byte that the program has sent.
+    heard: Heard,
     updates: Arc<Mutex<Vec<Value>>>,
     asked: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Default for Editor {
+    fn default() -> Self {
+        Self {
+            answer: "",
+            agent: Some("helper"),
+            variables: Vec::new(),
+            heard: Heard::default(),
+            updates: Arc::default(),
+            asked: Arc::default(),
+        }
+    }
 }
 
 impl Editor {
@@ -50,16 +78,19 @@ impl Editor {
         args: &[&str],
         speak: impl AsyncFnOnce(ConnectionTo<Agent>) -> Result<T, Error>,
     ) -> T {
-        let mut all = vec!["acp", "--agent", "helper"];
+        let mut all = vec!["acp"];
+        all.extend(self.agent.iter().flat_map(|it| ["--agent", *it]));
         all.extend(args);
         let mut command = stage.world.command(&all);
         CUSTOMARY.iter().for_each(|name| {
             command.env_remove(name);
         });
+        command.envs(self.variables.iter().cloned());
         let mut command = Command::from(command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let stdout = Tap::new(stdout, Arc::clone(&self.heard));
         let transport = ByteStreams::new(stdin.compat_write(), stdout.compat());
         let (updates, asked, answer) = (self.updates.clone(), self.asked.clone(), self.answer);
         let said = Client
@@ -76,6 +107,12 @@ impl Editor {
                 async move |it: RequestPermissionRequest, responder, _| {
                     let outcome = match answer {
                         "" => RequestPermissionOutcome::Cancelled,
+                        // Somebody who never answers; the connection goes on meanwhile.
+                        SILENT => {
+                            asked.lock().unwrap().push(serde_json::to_value(it).unwrap());
+                            std::mem::forget(responder);
+                            return Ok(());
+                        }
                         id => {
                             RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(id))
                         }
@@ -270,4 +307,133 @@ async fn a_mode_narrows_what_comes_after_it_and_commands_can_be_typed() {
         .await;
     assert!(!stage.world.sample.root().join("made").exists());
     assert!(editor.heard("agent_message_chunk").ends_with("Hello, moon."), "{:?}", editor.updates);
+}
+
+#[tokio::test]
+async fn the_editor_is_asked_whether_the_agent_gets_a_secret_and_never_sees_it() {
+    let timeout = "[tasks]\napproval-timeout = \"1s\"\n";
+    for (answer, got) in
+        [("once", true), ("always", true), ("no", false), ("", false), (SILENT, false)]
+    {
+        let stage = asking();
+        let more = if answer == SILENT { timeout } else { "" };
+        stage.config(&format!("{more}[secrets]\nCI_TOKEN = {{ env = \"OUTER\" }}\n"));
+        let mut editor = Editor::answering(answer);
+        editor.variables.push(("OUTER", VALUE.to_owned()));
+        editor
+            .meets(&stage, &["--allow", "bash"], async |to| {
+                let id = begin(&to, &stage).await?.session_id;
+                prompt(&to, &id.0, "publish it").await
+            })
+            .await;
+        let said = editor.heard("agent_message_chunk");
+        let expected = if got { "Published." } else { "Then not." };
+        assert_eq!((said.as_str(), got_it(&stage)), (expected, got), "{answer}");
+        let asked = editor.asked.lock().unwrap().clone();
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        assert_eq!(
+            asked[0]["toolCall"]["title"],
+            "helper: `helper` wants the secret `CI_TOKEN` (from `OUTER`) for commands that name it, and says: to publish it"
+        );
+        let names: Vec<&str> = asked[0]["options"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["Allow for 5 min", "Allow for this session", "Deny"]);
+        let heard = String::from_utf8_lossy(&editor.heard.lock().unwrap()).into_owned();
+        assert!(!heard.is_empty() && !heard.contains(VALUE), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_the_session_was_given_is_not_asked_for_again() {
+    let stage = asking();
+    let mut editor = Editor::answering("always");
+    editor.variables.push(("OUTER", VALUE.to_owned()));
+    editor
+        .meets(&stage, &["--allow", "bash"], async |to| {
+            let id = begin(&to, &stage).await?.session_id;
+            prompt(&to, &id.0, "publish it").await?;
+            // The script plays from its beginning for each task: it asks once more.
+            prompt(&to, &id.0, "and again").await
+        })
+        .await;
+    assert_eq!(editor.heard("agent_message_chunk"), "Published.Published.");
+    assert_eq!(editor.asked.lock().unwrap().len(), 1);
+    let stage = asking();
+    let editor = Editor { variables: editor.variables.clone(), ..Editor::default() };
+    editor
+        .meets(&stage, &["--allow", "bash", "--secret", "CI_TOKEN"], async |to| {
+            let id = begin(&to, &stage).await?.session_id;
+            prompt(&to, &id.0, "publish it").await
+        })
+        .await;
+    assert!(got_it(&stage) && editor.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn without_an_agent_it_is_the_usual_one_on_whichever_model_there_is() {
+    // Its definition wants `sonnet`, which nobody has here.
+    let stage = Stage::new(
+        "[[replies]]\nwhen = { text = \"again\" }\ntext = \"Once more.\"\n[[replies]]\ntext = \"Hello.\"\n",
+    );
+    let editor = Editor { agent: None, ..Editor::default() };
+    editor
+        .meets(&stage, &[], async |to| {
+            let id = begin(&to, &stage).await?.session_id;
+            prompt(&to, &id.0, "hello").await?;
+            prompt(&to, &id.0, "again").await
+        })
+        .await;
+    assert_eq!(editor.heard("agent_message_chunk"), "Hello.Once more.");
+    let list = stage.world.json(&["task", "list"]);
+    assert_eq!(list["tasks"][0]["agent"], "general-purpose", "{list}");
+    // Whoever chooses one gets that one, or is told why not.
+    let editor = Editor { agent: Some("general-purpose"), ..Editor::default() };
+    let error = editor
+        .meets(&stage, &[], async |to| {
+            let id = begin(&to, &stage).await?.session_id;
+            Ok(prompt(&to, &id.0, "hello").await.unwrap_err())
+        })
+        .await;
+    let told = error.data.unwrap().to_string();
+    assert!(told.contains("no model that there is fits `sonnet`"), "{told}");
+    // Where there is none at all, that is told, with what to do.
+    stage.world.config("[defaults]\nsymposium-recommendations = false\n");
+    let editor = Editor { agent: None, ..Editor::default() };
+    let error = editor
+        .meets(&stage, &[], async |to| {
+            let id = begin(&to, &stage).await?.session_id;
+            Ok(prompt(&to, &id.0, "hello").await.unwrap_err())
+        })
+        .await;
+    let told = error.data.unwrap().to_string();
+    assert!(told.contains("there is no provider to ask") && told.contains("hint:"), "{told}");
+}
+
+#[tokio::test]
+async fn what_is_said_later_is_linked_to_what_was_said_before() {
+    let stage = Stage::new("[[replies]]\ntext = \"Hello.\"\n");
+    let collector = Collector::start();
+    let mut editor = Editor::default();
+    editor.variables.extend(sending_to(&collector.url()));
+    editor
+        .meets(&stage, &[], async |to| {
+            let (one, other) = (begin(&to, &stage).await?, begin(&to, &stage).await?);
+            prompt(&to, &one.session_id.0, "hello").await?;
+            // Another session knows nothing of it.
+            prompt(&to, &other.session_id.0, "hello").await?;
+            prompt(&to, &one.session_id.0, "and again").await
+        })
+        .await;
+    let sent = in_order(&collector);
+    let tasks: Vec<_> = sent.iter().filter(|it| it.name == "invoke_agent helper").collect();
+    let [first, other, again] = &tasks[..] else { panic!("{tasks:?}") };
+    assert!(first.links.is_empty() && other.links.is_empty());
+    assert_eq!(
+        (again.links[0].trace_id.as_str(), again.links[0].span_id.as_str()),
+        (first.trace_id.as_str(), first.span_id.as_str())
+    );
 }

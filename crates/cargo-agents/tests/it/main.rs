@@ -9,6 +9,7 @@
 )]
 
 mod auto_sync;
+mod tap;
 mod world;
 
 mod acp;
@@ -23,6 +24,8 @@ mod command_line;
 mod config;
 mod consent;
 mod custom_predicates;
+#[cfg(unix)]
+mod dashboard;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod hook_load;

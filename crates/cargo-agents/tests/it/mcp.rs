@@ -3,6 +3,7 @@
 mod behind;
 mod client;
 mod http;
+mod secrets;
 mod tasks;
 mod wire;
 

@@ -19,7 +19,7 @@ use crate::{
 
 mod at_terminal;
 #[cfg(unix)]
-mod background;
+pub(crate) mod background;
 mod by_host;
 mod isolated;
 mod kept;
@@ -27,8 +27,8 @@ mod knowledge;
 mod once;
 #[cfg(unix)]
 mod racing;
-mod secrets;
-mod telemetry;
+pub(crate) mod secrets;
+pub(crate) mod telemetry;
 
 /// A workspace whose only model plays this script, with an agent `helper` that may use everything.
 pub(crate) struct Stage {

@@ -55,7 +55,7 @@ fn with_states() {
     │  └─ 2  task, waiting, after a<
     └─ end   task, waiting, after b, a<
     ");
-    run.accept(&What::Cancelled { node: None }.at(Millis(2))).unwrap();
+    run.accept(What::Cancelled { node: None }.at(Millis(2))).unwrap();
     assert!(mermaid(&run).contains("n1[\"b/1<br/>task\"]:::cancelled\n"));
     assert!(svg(&run).contains("fill=\"#dcd3e8\""));
 }

@@ -55,7 +55,7 @@ fn recalled(old: &Scheduler, graph: &Graph, again: &[NodeId]) -> Vec<What> {
             let known = crate::event::Outcome::clone(outcome).recalled();
             let what = What::Recalled { node: index, outcome: Arc::new(known) };
             // Only what is ready can be taken in: a result whose inputs are done again is none.
-            if scheduler.accept(&what.clone().at(Millis(0))).is_ok() {
+            if scheduler.accept(what.clone().at(Millis(0))).is_ok() {
                 kept.push(what);
             }
         }

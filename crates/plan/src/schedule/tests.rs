@@ -63,7 +63,7 @@ impl Drive {
     }
 
     fn tell(&mut self, what: What) -> Result<(), Rejected> {
-        self.it.accept(&what.at(self.now))
+        self.it.accept(what.at(self.now))
     }
 
     fn end(&mut self, id: &str, outcome: Outcome) {

@@ -165,7 +165,7 @@ async fn what_was_to_stop_is_still_to_stop() {
     // Somebody cancelled the run, and the driver died before anybody was told.
     let (journal, mut scheduler) = story.journals.open(&story.run, Options::default()).unwrap();
     let cancelled = What::Cancelled { node: None }.at(scheduler.now());
-    scheduler.accept(&cancelled).unwrap();
+    scheduler.accept(cancelled.clone()).unwrap();
     journal.append(vec![cancelled]).await.unwrap();
     drop(journal);
     let (ending, _) = story.driver(Ok(())).run().await.unwrap();

@@ -47,7 +47,7 @@ fn run(files: &[(&str, &str)], results: &[(&str, Result<Value, &str>)]) -> Sched
                 Ok(value) => Outcome::completed(value),
                 Err(why) => Outcome::ended(Ending::Failed, why),
             };
-            it.accept(&What::Ended { attempt, outcome: Arc::new(outcome) }.at(Millis(1))).unwrap();
+            it.accept(What::Ended { attempt, outcome: Arc::new(outcome) }.at(Millis(1))).unwrap();
         }
     }
     it

@@ -142,7 +142,7 @@ impl Simulation {
 
     fn tell(&mut self, what: What) -> Result<(), Rejected> {
         let event = what.at(self.now);
-        self.it.accept(&event)?;
+        self.it.accept(event.clone())?;
         self.log.push(event);
         Ok(())
     }
@@ -377,7 +377,7 @@ impl Simulation {
     fn crash(&mut self) {
         let mut again = Scheduler::new(self.first.clone());
         for event in &self.log {
-            again.accept(event).unwrap();
+            again.accept(event.clone()).unwrap();
         }
         drop(again.actions());
         for index in self.it.graph().indices() {

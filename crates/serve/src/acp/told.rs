@@ -17,6 +17,7 @@ use agents_task::{
     event::{Event, ToolState, What},
     limits::Limit,
 };
+use agents_tool::policy::{Question, Why};
 use serde_json::Value;
 
 use crate::offer::TypedCommand;
@@ -25,10 +26,10 @@ use crate::offer::TypedCommand;
 const MAX_TITLE: usize = 200;
 
 /// What can be answered to a question.
-const ANSWERS: [(&str, &str, PermissionOptionKind, Reply); 3] = [
-    ("once", "Allow once", PermissionOptionKind::AllowOnce, Reply::Once),
-    ("always", "Allow for this session", PermissionOptionKind::AllowAlways, Reply::Tree),
-    ("no", "Deny", PermissionOptionKind::RejectOnce, Reply::No),
+const ANSWERS: [(&str, PermissionOptionKind, Reply); 3] = [
+    ("once", PermissionOptionKind::AllowOnce, Reply::Once),
+    ("always", PermissionOptionKind::AllowAlways, Reply::Tree),
+    ("no", PermissionOptionKind::RejectOnce, Reply::No),
 ];
 
 fn chunk(text: &str) -> ContentChunk {
@@ -71,7 +72,7 @@ fn unique(event: &Event, call: &str) -> String {
 }
 
 /// What a call is about, in one line.
-fn title(tool: &str, input: &Value) -> String {
+pub(crate) fn title(tool: &str, input: &Value) -> String {
     let words = ["command", "path", "file_path", "pattern", "query", "url", "prompt", "name"];
     let about = words.iter().find_map(|it| input[*it].as_str());
     let line = about.and_then(|it| it.lines().next()).unwrap_or_default();
@@ -184,13 +185,23 @@ pub(super) fn question(session: &str, number: u64, ask: &Ask) -> RequestPermissi
         .title(format!("{}: {}", ask.path, ask.question))
         .status(ToolCallStatus::Pending);
     let call = ToolCallUpdate::new(format!("ask-{number}"), fields);
-    let option = |(id, name, kind, _): (&str, &str, PermissionOptionKind, Reply)| {
-        PermissionOption::new(id.to_owned(), name.to_owned(), kind)
+    let option = |(id, kind, reply): (&str, PermissionOptionKind, Reply)| {
+        PermissionOption::new(id.to_owned(), offered(reply, &ask.question), kind)
     };
     RequestPermissionRequest::new(session.to_owned(), call, ANSWERS.map(option).to_vec())
 }
 
+/// An answer as an editor shows it. A secret is given for a time, and for a session only to those that may ask for it.
+fn offered(reply: Reply, question: &Question) -> String {
+    match (reply, &question.why) {
+        (Reply::No, _) => "Deny".to_owned(),
+        (Reply::Once, Why::Secret(_)) => format!("Allow {}", reply.means(question)),
+        (Reply::Once, _) => "Allow once".to_owned(),
+        (Reply::Task | Reply::Tree, _) => "Allow for this session".to_owned(),
+    }
+}
+
 /// What was answered to it.
 pub(super) fn reply(option: &str) -> Reply {
-    ANSWERS.iter().find(|it| it.0 == option).map_or(Reply::No, |it| it.3)
+    ANSWERS.iter().find(|it| it.0 == option).map_or(Reply::No, |it| it.2)
 }

@@ -10,7 +10,7 @@ use rmcp::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    asks::{Asker, Clients},
+    asks::{Asker, Clients, Waits},
     error, of_tasks, progress,
 };
 use crate::verbs::{Verbs, asked::RunTasks};
@@ -49,7 +49,8 @@ async fn run(
             task.set_status_message(line);
         }
     };
-    let started = |paths: &[agents_task::TaskPath]| clients.started(paths, &asker);
+    let waits = Waits::for_tasks(asked.background);
+    let started = |paths: &[agents_task::TaskPath]| clients.started(paths, &asker, waits);
     let running = verbs.run_tasks(asked, &cancelled, started, tell);
     tokio::pin!(running);
     let list = tokio::select! {

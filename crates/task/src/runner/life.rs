@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     effective::EffectiveAgent,
-    event::{self, Awaited, Emitter, What},
+    event::{self, Awaited, Earlier, Emitter, What},
     id::TaskId,
     isolate::{Claim, Waiting},
     limits::Budget,
@@ -61,7 +61,9 @@ impl Task {
             slot = Arc::clone(&self.runner.0.slots).acquire_owned() => slot.ok(),
         };
         let sink = Arc::clone(&self.runner.0.sink);
-        let mut emitter = Emitter::new(self.id, self.agent.path.clone(), sink);
+        let earlier = self.agent.continues.as_ref();
+        let earlier = earlier.map(|it| Earlier { task: it.from, trace: it.trace });
+        let mut emitter = Emitter::new(self.id, self.agent.path.clone(), sink).resuming(earlier);
         let model = self.agent.model.model.to_string();
         emitter.start(self.agent.name.as_str(), &model, self.agent.chosen.clone());
         match slot {
@@ -311,8 +313,15 @@ impl Task {
             _ => Asks::Somebody,
         };
         let mask = Arc::clone(&self.runner.0.around.mask);
-        let (task, path) = (self.id, self.agent.path.clone());
-        Some(desk.pocket(Bearer { task, path, allowed, longest, asks, mask }))
+        Some(desk.pocket(Bearer {
+            task: self.id,
+            path: self.agent.path.clone(),
+            agent: self.agent.name.to_string(),
+            allowed,
+            longest,
+            asks,
+            mask,
+        }))
     }
 
     /// It ends before its first turn.

@@ -12,8 +12,8 @@ use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 use tokio::sync::oneshot;
 
-use super::{Bearer, Denied, Pocket, RequestId, SecretRequest, hide};
-use crate::id::{TaskId, TaskPath};
+use super::{Asking, Bearer, Denied, Pocket, RequestId, SecretRequest, hide};
+use crate::id::TaskId;
 
 /// Why an answer is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -146,13 +146,14 @@ impl Desk {
     }
 
     pub(crate) fn pocket(&self, bearer: Bearer) -> Arc<Pocket> {
-        let Bearer { task, path, allowed, longest, asks, mask } = bearer;
+        let Bearer { task, path, agent, allowed, longest, asks, mask } = bearer;
         self.expect(task, &allowed, longest, Arc::clone(&mask));
         let allowed = allowed.iter().filter_map(|it| SecretKey::new(it)).collect();
         Arc::new(Pocket {
             desk: self.clone(),
             task,
             path,
+            agent,
             allowed,
             asks,
             mask,
@@ -171,8 +172,7 @@ impl Desk {
     /// Asks, and waits for the answer.
     pub(super) async fn ask(
         &self,
-        task: TaskId,
-        path: &TaskPath,
+        Asking { task, path, agent }: Asking<'_>,
         key: &SecretKey,
         reason: Option<String>,
     ) -> Result<(SecretString, Instant), Denied> {
@@ -181,8 +181,15 @@ impl Desk {
         let request = {
             let mut state = self.state();
             state.last += 1;
-            let (id, secret_key) = (RequestId(state.last), key.as_str().to_owned());
-            let request = SecretRequest { id, task, path: path.clone(), secret_key, reason };
+            let request = SecretRequest {
+                id: RequestId(state.last),
+                task,
+                path: path.clone(),
+                agent: agent.to_owned(),
+                secret_key: key.as_str().to_owned(),
+                reason,
+                longest: state.bearers.get(&task).and_then(|it| it.longest),
+            };
             let (key, own) = (key.clone(), request.clone());
             state.waiting.push(Waiting { request: own, key, seen: Seen::No, reply });
             request

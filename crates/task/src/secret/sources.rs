@@ -12,7 +12,7 @@ use agents_system::{
     finding::Finding,
     keys::{AgeError, AgeFile, KeyError, KeySource, Unlock, find_key},
 };
-use agents_tool::grants::SecretKey;
+use agents_tool::{grants::SecretKey, secrets::Mask};
 use camino::Utf8Path;
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -185,11 +185,14 @@ impl SecretSettings {
         self.sources.iter()
     }
 
-    /// Those that are in our own environment, with their values: programs could print these before anybody asks for them.
-    #[must_use]
-    pub fn in_environment(&self) -> Vec<(String, SecretString)> {
+    /// Hides those that are in our own environment: programs could print these before anybody asks for them.
+    pub fn hide(&self, mask: &Mask) {
         let own = self.iter().filter(|(_, it)| matches!(it, SecretSource::Key(KeySource::Env(_))));
-        own.filter_map(|(key, it)| Some((key.as_str().to_owned(), it.read().ok()??))).collect()
+        for (key, source) in own {
+            if let Ok(Some(value)) = source.read() {
+                mask.register(key.as_str(), &value);
+            }
+        }
     }
 
     /// Every setting with its value and who says so, for `config show`.

@@ -6,6 +6,7 @@ fn bearer(allowed: &[&str], asks: Asks) -> Bearer {
     Bearer {
         task: TaskId::new(),
         path: TaskPath::root(),
+        agent: "helper".to_owned(),
         allowed: allowed.iter().map(|it| (*it).to_owned()).collect(),
         longest: Some(Duration::from_secs(60)),
         asks,
@@ -150,8 +151,10 @@ fn names_and_values_are_not_shown_by_debugging() {
         id: RequestId(1),
         task: TaskId::new(),
         path: TaskPath::root(),
+        agent: "helper".to_owned(),
         secret_key: "DB_PASSWORD".to_owned(),
         reason: None,
+        longest: None,
     };
     assert!(!format!("{desk:?} {pocket:?} {request:?}").contains("DB_PASSWORD"));
 }

@@ -19,7 +19,7 @@ use agents_system::{
     explain::{Explain as _, with_causes},
     finding::Finding,
 };
-use agents_tool::policy::{Question, Why};
+use agents_tool::policy::{Question, WantedSecret, Why};
 use futures_util::future::BoxFuture;
 
 use super::{
@@ -91,7 +91,8 @@ impl Vault {
         if self.asks == Asks::Nobody {
             return Err(Denied::Nobody);
         }
-        let why = Why::Secret { from, reason: request.reason.clone() };
+        let SecretRequest { agent, reason, longest, .. } = request.clone();
+        let why = Why::Secret(Box::new(WantedSecret { agent, from, reason, longest }));
         let (tool, about) = (REQUEST_SECRET.to_owned(), Some(key.clone()));
         match self.broker.put(&request.path, &Question { tool, about, why }).await {
             Ok(Yes::Once) => return Ok(DEFAULT_TTL),

@@ -94,6 +94,13 @@ impl Exporter {
     }
 }
 
+impl Drop for Exporter {
+    /// Whoever does not ask what was lost still wants the rest to get there.
+    fn drop(&mut self) {
+        let _ = self.finish(super::PATIENCE);
+    }
+}
+
 /// Until nothing follows.
 async fn export(collector: &Collector, mut spans: mpsc::Receiver<Span>, lost: &Lost) {
     let mut batch = Vec::new();

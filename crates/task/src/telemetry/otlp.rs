@@ -3,7 +3,10 @@
 
 use serde_json::{Value as Json, json};
 
-use super::spans::{Kind, Span, Value};
+use super::{
+    spans::{Kind, Span, Value},
+    trace::hex,
+};
 
 /// What is sent for these spans: an `ExportTraceServiceRequest`.
 #[must_use]
@@ -55,9 +58,10 @@ fn span(span: &Span) -> Json {
     if let Some(parent) = &span.parent {
         json["parentSpanId"] = Json::String(hex(parent));
     }
+    if !span.links.is_empty() {
+        let link =
+            |(trace, id): &([u8; 16], [u8; 8])| json!({"traceId": hex(trace), "spanId": hex(id)});
+        json["links"] = span.links.iter().map(link).collect();
+    }
     json
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -14,7 +14,10 @@ use camino::Utf8Path;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::spans::{Id, Trace};
+use super::{
+    spans::{Id, Trace},
+    trace::{TraceId, bytes},
+};
 
 /// How long a collector may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -222,18 +225,15 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// The trace that whoever started this program began, which its tasks become a part of.
+#[must_use]
+pub fn outer_trace() -> Option<TraceId> {
+    let said = env::TRACEPARENT.text()?;
+    parent(said.trim()).map(|(trace, _)| TraceId(trace))
+}
+
 /// `00-<trace>-<span>-<flags>`, as W3C writes it.
 fn parent(text: &str) -> Option<(Trace, Id)> {
-    fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
-        let mut bytes = [0; N];
-        if text.len() != 2 * N || !text.is_ascii() {
-            return None;
-        }
-        for (at, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
-        }
-        (bytes != [0; N]).then_some(bytes)
-    }
     let mut parts = text.split('-');
     let version = parts.next().filter(|it| it.len() == 2 && *it != "ff");
     let (trace, span) = (parts.next()?, parts.next()?);

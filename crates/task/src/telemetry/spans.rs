@@ -36,6 +36,8 @@ pub struct Span {
     pub id: [u8; 8],
     /// What it is a part of.
     pub parent: Option<[u8; 8]>,
+    /// What it has to do with besides, each with the trace of that: the run that a task goes on from.
+    pub links: Vec<([u8; 16], [u8; 8])>,
     /// What it is called.
     pub name: String,
     /// What it is.
@@ -103,6 +105,8 @@ struct Open {
     trace: Trace,
     root: TaskId,
     parent: Option<Id>,
+    /// The span of the task that it goes on from.
+    earlier: Option<(Trace, Id)>,
     own: Begun,
     turn: Option<Begun>,
     /// What the model has said in this turn, if that is shown.
@@ -157,8 +161,9 @@ impl Spans {
     /// Something happened: what is over because of it.
     pub(super) fn hear(&mut self, event: &Event, now: SystemTime) -> Vec<Span> {
         let now = nanoseconds(now);
-        if let What::Started { agent, model, .. } = &event.what {
-            self.begin(event, agent, model, now);
+        if let What::Started { agent, model, resumed_from, .. } = &event.what {
+            let earlier = resumed_from.map(|it| (it.trace.0, own_id(it.task)));
+            self.begin(event, (agent, model), earlier, now);
             return Vec::new();
         }
         let shown = self.content == Content::Shown;
@@ -203,7 +208,13 @@ impl Spans {
         }
     }
 
-    fn begin(&mut self, event: &Event, agent: &str, model: &str, now: u64) {
+    fn begin(
+        &mut self,
+        event: &Event,
+        (agent, model): (&str, &str),
+        earlier: Option<(Trace, Id)>,
+        now: u64,
+    ) {
         if self.open.len() >= MAX_OPEN {
             return;
         }
@@ -224,6 +235,7 @@ impl Spans {
             trace,
             root,
             parent,
+            earlier,
             own: Begun { id: own_id(event.task), start: now },
             turn: None,
             text: String::new(),
@@ -272,6 +284,7 @@ impl Open {
             trace: self.trace,
             id: begun.id,
             parent: Some(self.own.id),
+            links: Vec::new(),
             name: format!("{operation} {of}"),
             kind,
             start: begun.start,
@@ -331,6 +344,7 @@ impl Open {
         }
         let mut span = self.span(names::INVOKE_AGENT, &self.agent, Kind::Internal, self.own, now);
         span.parent = self.parent;
+        span.links.extend(self.earlier);
         let report = &outcome.report;
         span.attributes.extend([
             (names::AGENT_NAME, Value::from(self.agent.as_str())),

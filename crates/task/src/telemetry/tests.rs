@@ -33,7 +33,7 @@ impl Task {
 
     fn started(&self) -> Event {
         let (agent, model) = (self.path.name().to_owned(), "gemini/flash".to_owned());
-        self.event(What::Started { agent, model, chosen: None })
+        self.event(What::Started { agent, model, chosen: None, resumed_from: None })
     }
 
     fn ended(&self, ending: Ending, report: Report) -> Event {

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::wire::Begin;
 use crate::{
     id::{TaskId, TaskPath},
+    limits::Limits,
     outcome::Ending,
+    telemetry::TraceId,
 };
 
 /// The version of the format.
@@ -38,6 +40,9 @@ pub struct Meta {
     /// The task that it goes on from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_from: Option<TaskId>,
+    /// The trace that its span belongs to, where that is not the one of the first task of its tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceId>,
     /// How it is, or how it ended.
     #[serde(rename = "status")]
     pub state: State,
@@ -64,6 +69,9 @@ pub struct Meta {
     /// Money; `None` where the price is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<MicroDollars>,
+    /// How far it may go; nothing is known of tasks of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
     /// The tools of MCP servers that it had.
     #[serde(default)]
     pub mcp_tool_names: Vec<String>,

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use agents_system::{atomic, lock::Lock};
+use agents_system::lock::Lock;
 use camino::{Utf8Path, Utf8PathBuf};
 use uuid::Uuid;
 
@@ -18,23 +18,19 @@ use super::{
     caught_up::caught_up,
     chain::{self, ChainKey, Verdict},
     meta::{Meta, Stamp, State},
-    reader::{self, Follow, Loaded},
+    reader::{self, Follow, Loaded, Stretch},
     retention::{self, Known, Retention},
     sync::Syncer,
     unsaved::Unsaved,
     writer::{Opening, Writer},
 };
-use crate::{effective::EffectiveAgent, id::TaskId};
+use crate::{effective::EffectiveAgent, id::TaskId, telemetry::TraceId};
 
-const RECORDS: &str = ".jsonl";
+pub(super) const RECORDS: &str = ".jsonl";
 const METADATA: &str = ".meta.json";
 const OWNERS: &str = "owners";
 /// More files than this are not kept open: a process may have ten thousand tasks and a thousand files.
 const MAX_OPEN: usize = 256;
-/// How old files must be that belong to nothing before they are removed. Clocks are set right by hours, or by a day; what is being
-/// written at that moment must not look old.
-const ORPHANED: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
-
 /// Where transcripts are kept. Cheap to clone.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
@@ -50,6 +46,8 @@ pub(super) struct Inner {
     sweeping: AtomicBool,
     /// Whether tasks end whose transcripts cannot be written.
     insists: AtomicBool,
+    /// What all tasks of this program are a part of.
+    pub(super) within: OnceLock<TraceId>,
     pub(super) unsaved: Unsaved,
     pub(super) syncer: Syncer,
 }
@@ -115,6 +113,7 @@ impl Store {
             open: AtomicUsize::new(0),
             sweeping: AtomicBool::new(false),
             insists: AtomicBool::new(false),
+            within: OnceLock::new(),
             unsaved: Unsaved::default(),
             syncer: Syncer::default(),
         }))
@@ -160,6 +159,16 @@ impl Store {
     #[must_use]
     pub fn follow(&self, id: TaskId) -> Follow {
         Follow::new(self.path(id))
+    }
+
+    /// A part of a transcript: the records from a byte on, 0 at first and [`Stretch::next`] then, and about so many bytes of them.
+    ///
+    /// # Errors
+    /// The file cannot be read. One that does not exist yet has nothing in it.
+    pub fn stretch(&self, id: TaskId, from: u64, most: u64) -> Result<Stretch, TranscriptError> {
+        let path = self.path(id);
+        let failed = |source| TranscriptError::Io { path: path.clone(), source };
+        reader::stretch(&path, from, most).map_err(failed)
     }
 
     /// Begins the transcript of a task. It always can: what cannot be written is among the [`problems`](Self::problems), and the
@@ -218,7 +227,7 @@ impl Store {
         Ok(ids)
     }
 
-    fn names(&self) -> Result<Vec<String>, TranscriptError> {
+    pub(super) fn names(&self) -> Result<Vec<String>, TranscriptError> {
         let failed = |source| TranscriptError::Io { path: self.0.dir.clone(), source };
         let entries = match fs_err::read_dir(&self.0.dir) {
             Ok(entries) => entries,
@@ -284,7 +293,7 @@ impl Store {
     }
 
     /// The metadata as it stands in the file.
-    fn written_meta(&self, id: TaskId) -> Result<Meta, TranscriptError> {
+    pub(super) fn written_meta(&self, id: TaskId) -> Result<Meta, TranscriptError> {
         let path = self.0.metadata(id);
         let bytes = match fs_err::read(&path) {
             Ok(bytes) => bytes,
@@ -396,40 +405,9 @@ impl Store {
         self.remove_orphans();
         Ok(expired)
     }
-
-    /// Records without metadata, and locks of programs that are gone.
-    fn remove_orphans(&self) {
-        let names = self.names().unwrap_or_default();
-        let is_old = |path: &Utf8Path| {
-            let changed = path.metadata().and_then(|it| it.modified());
-            changed.ok().and_then(|it| it.elapsed().ok()).unwrap_or_default() > ORPHANED
-        };
-        for name in &names {
-            let path = self.0.dir.join(name);
-            let belongs = match id_of(name, RECORDS) {
-                Some(id) => self.0.metadata(id).exists(),
-                // A program that was killed while it replaced metadata leaves what it had not put in its place.
-                None => !name.starts_with(atomic::UNFINISHED),
-            };
-            if !belongs && is_old(&path) {
-                let _ = fs_err::remove_file(path);
-            }
-        }
-        let Ok(owners) = fs_err::read_dir(self.0.dir.join(OWNERS)) else { return };
-        for owner in owners.flatten() {
-            let name = owner.file_name().to_string_lossy().into_owned();
-            let Some(name) = name.strip_suffix(".lock") else { continue };
-            let age = owner.metadata().and_then(|it| it.modified());
-            let age = age.ok().and_then(|it| it.elapsed().ok()).unwrap_or_default();
-            // One that is not locked yet is younger.
-            if age > ORPHANED && !self.0.is_alive(name) {
-                let _ = fs_err::remove_file(owner.path());
-            }
-        }
-    }
 }
 
-fn id_of(name: &str, ending: &str) -> Option<TaskId> {
+pub(super) fn id_of(name: &str, ending: &str) -> Option<TaskId> {
     TaskId::parse(name.strip_suffix(ending)?)
 }
 
@@ -486,15 +464,20 @@ impl Inner {
     /// Where locks are; made if there is no such directory.
     pub(super) fn owners(&self) -> io::Result<Utf8PathBuf> {
         private_dir(&self.dir)?;
-        let owners = self.dir.join(OWNERS);
+        let owners = self.locks();
         private_dir(&owners)?;
         Ok(owners)
+    }
+
+    /// The same, made or not.
+    pub(super) fn locks(&self) -> Utf8PathBuf {
+        self.dir.join(OWNERS)
     }
 
     pub(super) fn is_alive(&self, owner: &str) -> bool {
         // What stands in a file is not the name of a file until it looks like one.
         let Ok(owner) = Uuid::try_parse(owner) else { return false };
-        let path = self.dir.join(OWNERS).join(format!("{}.lock", owner.hyphenated()));
+        let path = self.locks().join(format!("{}.lock", owner.hyphenated()));
         let Ok(file) = fs_err::File::open(path) else { return false };
         // Shared: two that look at the same time do not take each other for the owner.
         matches!(file.into_parts().0.try_lock_shared(), Err(TryLockError::WouldBlock))

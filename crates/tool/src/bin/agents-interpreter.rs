@@ -2,5 +2,5 @@
 //! their own to call [`interpret`](agents_tool::script::interpret) from. `cargo-agents` is its own interpreter.
 
 fn main() -> std::process::ExitCode {
-    agents_tool::script::interpret()
+    agents_tool::script::interpret(std::io::stdin().lock(), std::io::stdout())
 }

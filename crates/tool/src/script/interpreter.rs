@@ -1,8 +1,8 @@
 //! Being the interpreter: a process that does nothing else, and ends with its script.
 
 use std::{
-    cell::Cell,
-    io::{self, BufRead as _, Write as _},
+    cell::{Cell, RefCell},
+    io::{BufRead, Write},
     process::ExitCode,
     rc::Rc,
     sync::{
@@ -26,14 +26,13 @@ const BESIDES: u64 = 256 * 1024 * 1024;
 /// Between a script and us.
 const PRELUDE: &str = include_str!("prelude.js");
 
-/// Runs the script that comes on standard input, and ends with it. There is nothing that it could need from here: see the
-/// [module](super).
+/// Runs the script that comes in `lines`, tells `heard` what it does, and ends with it: to be called with the standard streams of a
+/// process that does nothing else. There is nothing that it could need from here: see the [module](super).
 #[must_use]
-pub fn interpret() -> ExitCode {
-    let mut lines = io::stdin().lock();
+pub fn interpret(mut lines: impl BufRead, heard: impl Write + 'static) -> ExitCode {
     let Some(job) = read::<Job>(&mut lines) else { return ExitCode::FAILURE };
     confine(&job);
-    if run(&job, &mut lines).is_none() {
+    if run(&job, &mut lines, Rc::new(State::new(heard))).is_none() {
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
@@ -52,21 +51,14 @@ fn confine(job: &Job) {
     let _ = sandbox::restrict(&sandbox::Rights::default());
 }
 
-fn read<T: serde::de::DeserializeOwned>(lines: &mut io::StdinLock<'_>) -> Option<T> {
+fn read<T: serde::de::DeserializeOwned>(lines: &mut dyn BufRead) -> Option<T> {
     let mut line = String::new();
     lines.read_line(&mut line).ok()?;
     serde_json::from_str(&line).ok()
 }
 
-fn say(what: &Said) -> Option<()> {
-    let mut line = serde_json::to_vec(what).ok()?;
-    line.push(b'\n');
-    let mut out = io::stdout().lock();
-    out.write_all(&line).and_then(|()| out.flush()).ok()
-}
-
 /// `None` if nobody listens any more.
-fn run(job: &Job, lines: &mut io::StdinLock<'_>) -> Option<()> {
+fn run(job: &Job, lines: &mut dyn BufRead, state: Rc<State>) -> Option<()> {
     let runtime = Runtime::new().ok()?;
     runtime.set_memory_limit(job.memory);
     runtime.set_max_stack_size(STACK);
@@ -78,7 +70,7 @@ fn run(job: &Job, lines: &mut io::StdinLock<'_>) -> Option<()> {
         is_late
     })));
     let context = Context::full(&runtime).ok()?;
-    let story = context.with(|context| Script { context, late }.run(job, lines));
+    let story = context.with(|context| Script { context, late, state }.run(job, lines));
     // A script that was interrupted leaves its runtime in no state to be taken apart.
     std::mem::forget((context, runtime));
     story
@@ -87,11 +79,12 @@ fn run(job: &Job, lines: &mut io::StdinLock<'_>) -> Option<()> {
 struct Script<'js> {
     context: Ctx<'js>,
     late: Arc<AtomicBool>,
+    state: Rc<State>,
 }
 
-/// What happened in a script since it was last looked at.
-#[derive(Default)]
+/// Who hears what a script does, and what happened in it since it was last looked at.
 struct State {
+    heard: RefCell<Box<dyn Write>>,
     /// Calls that have not been answered.
     open: Cell<usize>,
     /// Whether it has said how it ended.
@@ -101,20 +94,34 @@ struct State {
 }
 
 impl State {
-    fn say(&self, what: &Said) {
-        if say(what).is_none() {
-            self.is_alone.set(true);
+    fn new(heard: impl Write + 'static) -> Self {
+        Self {
+            heard: RefCell::new(Box::new(heard)),
+            open: Cell::default(),
+            is_over: Cell::default(),
+            is_alone: Cell::default(),
         }
+    }
+
+    /// `None` if nobody listens.
+    fn say(&self, what: &Said) -> Option<()> {
+        let said = serde_json::to_vec(what).ok().and_then(|mut line| {
+            line.push(b'\n');
+            let mut heard = self.heard.borrow_mut();
+            heard.write_all(&line).and_then(|()| heard.flush()).ok()
+        });
+        self.is_alone.set(self.is_alone.get() || said.is_none());
+        said
     }
 }
 
 impl<'js> Script<'js> {
-    fn run(&self, job: &Job, lines: &mut io::StdinLock<'_>) -> Option<()> {
-        let state = Rc::new(State::default());
-        let settle = match self.start(job, &state) {
+    fn run(&self, job: &Job, lines: &mut dyn BufRead) -> Option<()> {
+        let state = &self.state;
+        let settle = match self.start(job) {
             Ok(settle) => settle,
-            Err(_) if self.is_late() => return say(&Said::Late),
-            Err(message) => return say(&Said::Threw { message }),
+            Err(_) if self.is_late() => return state.say(&Said::Late),
+            Err(message) => return state.say(&Said::Threw { message }),
         };
         loop {
             while !self.is_late() && self.context.execute_pending_job() {}
@@ -125,10 +132,10 @@ impl<'js> Script<'js> {
                 return None;
             }
             if self.is_late() {
-                return say(&Said::Late);
+                return state.say(&Said::Late);
             }
             if state.open.get() == 0 {
-                return say(&Said::Stuck);
+                return state.say(&Said::Stuck);
             }
             let answered = read::<Answered>(lines)?;
             state.open.set(state.open.get().saturating_sub(1));
@@ -147,8 +154,8 @@ impl<'js> Script<'js> {
     }
 
     /// Gives the script what leads out of it, and starts it. What comes back takes the answers.
-    fn start(&self, job: &Job, state: &Rc<State>) -> Result<Function<'js>, String> {
-        let context = &self.context;
+    fn start(&self, job: &Job) -> Result<Function<'js>, String> {
+        let (context, state) = (&self.context, &self.state);
         let told = |error: CaughtError<'_>| match error {
             CaughtError::Exception(it) => it.message().unwrap_or_default(),
             other => other.to_string(),
@@ -160,16 +167,17 @@ impl<'js> Script<'js> {
                 move |id: u64, server: String, tool: String, input: String| {
                     let input = serde_json::from_str(&input).unwrap_or(Value::Null);
                     calls.open.set(calls.open.get() + 1);
-                    calls.say(&Said::Call { id, server, tool, input });
+                    let _ = calls.say(&Said::Call { id, server, tool, input });
                 },
             )?;
-            let log =
-                Function::new(context.clone(), move |text: String| logs.say(&Said::Log { text }))?;
+            let log = Function::new(context.clone(), move |text: String| {
+                let _ = logs.say(&Said::Log { text });
+            })?;
             let finish = Function::new(context.clone(), move |is_good: bool, text: String| {
                 if ends.is_over.replace(true) {
                     return;
                 }
-                ends.say(&if is_good {
+                let _ = ends.say(&if is_good {
                     Said::Done { value: serde_json::from_str(&text).unwrap_or(Value::Null) }
                 } else {
                     Said::Threw { message: text }

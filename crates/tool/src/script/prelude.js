@@ -31,6 +31,8 @@
 
   // The two lines before the body of the function are not the script's.
   const told = (error) => {
+    // An interpreter without room for an error throws this.
+    if (error === null) return "null (the script threw it, or no memory was left)";
     if (!(error instanceof Error)) return shown(error);
     const at = /<input>:(\d+)/.exec(String(error.stack));
     const line = at !== null && at[1] > 2 ? ` (line ${at[1] - 2})` : "";

@@ -208,7 +208,7 @@ mod tests {
         let mut end = |node: u32, outcome: Outcome| {
             let attempt = Number { node: Index(node), number: 1 };
             let what = What::Ended { attempt, outcome: Arc::new(outcome) };
-            scheduler.accept(&what.at(Millis(1))).unwrap();
+            scheduler.accept(what.at(Millis(1))).unwrap();
         };
         let mut done = Outcome::completed(serde_json::json!(1));
         done.spent.cost = MicroDollars(420_000);

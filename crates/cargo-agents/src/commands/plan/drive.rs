@@ -127,7 +127,7 @@ impl Studio {
         let spans = Telemetry::start(&spans);
         let (floor, cancel) = (Floor::default(), CancellationToken::new());
         let (send, tasks) = mpsc::unbounded_channel();
-        let (note, notes) = mpsc::unbounded_channel();
+        let (note, notes) = mpsc::unbounded_channel::<String>();
         #[cfg(feature = "restate")]
         let far = Far {
             settings: agents_plan::engine::settings::RestateSettings::load(&settings.dirs)?,
@@ -136,7 +136,7 @@ impl Studio {
         };
         // Where all tasks run here, nobody has anything to say about others.
         #[cfg(not(feature = "restate"))]
-        drop::<mpsc::UnboundedSender<String>>(note);
+        drop(note);
         let (heard, interrupt) = (floor.clone(), cancel.clone());
         let shown = Arc::new(move |event: &TaskEvent| {
             // A program that ended because of Ctrl-C is not a reason to ask the model again.
@@ -271,7 +271,7 @@ pub(super) fn tell_all(
     for what in all {
         let event = what.at(at);
         scheduler
-            .accept(&event)
+            .accept(event.clone())
             .map_err(|rejected| Failure::new(ErrorKind::Usage, rejected.to_string()))?;
         events.push(event);
     }
@@ -378,8 +378,7 @@ async fn driven(
             Some(ask) = next(&mut studio.asks) => {
                 live.pause();
                 if let Some(asker) = asker && !ask.is_over() {
-                    let question = format!("{}: {}", ask.path, ask.question);
-                    match asks::ask(asker, question).await {
+                    match asks::ask(asker, &ask).await {
                         Some(reply) => ask.answer(reply),
                         // Whoever leaves suspends the run; the task is ended with it, not told no.
                         None => {

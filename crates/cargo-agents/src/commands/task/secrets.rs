@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agents_task::{
     Broker, Runner, TaskSettings,
-    secret::{Asks, Desk, SecretSettings, Vault},
+    secret::{Asks, Desk, SecretSettings, Vault, vault::Hear},
 };
 
 use super::place::Place;
@@ -57,8 +57,12 @@ impl Secrets {
 
     /// What can be printed by programs before anybody asks for it is hidden from the start.
     pub(crate) fn hide(&self, runner: &Runner) {
-        for (key, value) in self.settings.in_environment() {
-            runner.around().mask.register(&key, &value);
-        }
+        self.settings.hide(&runner.around().mask);
+    }
+
+    /// The same for whoever asks at a door.
+    pub(crate) fn behind_door(self, said: &TaskSettings, hear: Hear) -> agents_serve::Secrets {
+        let Self { settings, agreed } = self;
+        agents_serve::Secrets { settings, agreed, background: said.background_secrets, hear }
     }
 }

@@ -98,8 +98,7 @@ impl Front for Terminal<'_> {
             if let Some(asker) = self.asker
                 && !ask.is_over()
             {
-                let question = format!("{}: {}", ask.path, ask.question);
-                match asks::ask(asker, question).await {
+                match asks::ask(asker, &ask).await {
                     Some(reply) => ask.answer(reply),
                     None => {
                         cancel.cancel();

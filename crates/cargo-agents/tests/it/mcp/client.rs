@@ -21,7 +21,12 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
-use crate::{models::CUSTOMARY, tasks::Stage, world::World};
+use crate::{
+    models::CUSTOMARY,
+    tap::{Heard, Tap},
+    tasks::Stage,
+    world::World,
+};
 
 /// What the client can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +35,12 @@ pub(super) enum Manner {
     Plain,
     /// It asks its user, who answers with this word.
     Asks(&'static str),
+    /// It asks its user, who wants to hear nothing of it.
+    Declines,
+    /// It asks its user, who goes away.
+    Cancels,
+    /// It asks its user, who says nothing at all.
+    Silent,
     /// It speaks the newest revision, which has no handshake.
     Newest,
     /// The same, and it asks for results of tasks later.
@@ -41,12 +52,16 @@ struct Handler {
     manner: Manner,
     progress: Arc<Mutex<Vec<(f64, String)>>>,
     asked: Arc<Mutex<Vec<String>>>,
+    /// What the answers to the last question were called.
+    titles: Arc<Mutex<Vec<String>>>,
 }
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let capabilities = match self.manner {
-            Manner::Asks(_) => ClientCapabilities::builder().enable_elicitation().build(),
+            Manner::Asks(_) | Manner::Declines | Manner::Cancels | Manner::Silent => {
+                ClientCapabilities::builder().enable_elicitation().build()
+            }
             Manner::Later => ClientCapabilities::builder().enable_tasks().build(),
             _ => ClientCapabilities::default(),
         };
@@ -66,13 +81,25 @@ impl ClientHandler for Handler {
         request: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let ElicitRequestParams::FormElicitationParams { message, .. } = request else {
+        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request
+        else {
             panic!("{request:?}")
         };
         self.asked.lock().unwrap().push(message);
-        let Manner::Asks(word) = self.manner else { panic!("nobody can be asked") };
-        let answer = ElicitResult::new(ElicitationAction::Accept);
-        Ok(answer.with_content(json!({ "answer": word })))
+        let form = serde_json::to_value(requested_schema).unwrap();
+        let titles = form["properties"]["answer"]["oneOf"].as_array().unwrap();
+        *self.titles.lock().unwrap() =
+            titles.iter().map(|it| it["title"].as_str().unwrap().to_owned()).collect();
+        match self.manner {
+            Manner::Asks(word) => {
+                let answer = ElicitResult::new(ElicitationAction::Accept);
+                Ok(answer.with_content(json!({ "answer": word })))
+            }
+            Manner::Declines => Ok(ElicitResult::new(ElicitationAction::Decline)),
+            Manner::Cancels => Ok(ElicitResult::new(ElicitationAction::Cancel)),
+            Manner::Silent => std::future::pending().await,
+            Manner::Plain | Manner::Newest | Manner::Later => panic!("nobody can be asked"),
+        }
     }
 }
 
@@ -80,6 +107,7 @@ impl ClientHandler for Handler {
 pub(super) struct Client {
     service: RunningService<RoleClient, Handler>,
     handler: Handler,
+    heard: Heard,
     pub(super) child: Child,
     pub(super) tools: Vec<Tool>,
 }
@@ -110,8 +138,11 @@ impl Client {
 
     pub(super) async fn over(mut program: Command, manner: Manner) -> Self {
         let mut child = program.spawn().unwrap();
-        let streams = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
-        let handler = Handler { manner, progress: Arc::default(), asked: Arc::default() };
+        let heard = Heard::default();
+        let stdout = Tap::new(child.stdout.take().unwrap(), Arc::clone(&heard));
+        let streams = (stdout, child.stdin.take().unwrap());
+        let (progress, asked, titles) = (Arc::default(), Arc::default(), Arc::default());
+        let handler = Handler { manner, progress, asked, titles };
         let lifecycle = match manner {
             Manner::Newest | Manner::Later => ClientLifecycleMode::Discover {
                 preferred_versions: vec![ProtocolVersion::V_2026_07_28],
@@ -121,7 +152,7 @@ impl Client {
         let service =
             serve_client_with_lifecycle(handler.clone(), streams, lifecycle).await.unwrap();
         let tools = service.peer().list_all_tools().await.unwrap();
-        Self { service, handler, child, tools }
+        Self { service, handler, heard, child, tools }
     }
 
     pub(super) fn peer(&self) -> &Peer<RoleClient> {
@@ -169,6 +200,15 @@ impl Client {
 
     pub(super) fn asked(&self) -> Vec<String> {
         self.handler.asked.lock().unwrap().clone()
+    }
+
+    pub(super) fn titles(&self) -> Vec<String> {
+        self.handler.titles.lock().unwrap().clone()
+    }
+
+    /// Every byte that the program has sent.
+    pub(super) fn heard(&self) -> String {
+        String::from_utf8_lossy(&self.heard.lock().unwrap()).into_owned()
     }
 
     /// Goes away, and gives how the program ended.

@@ -3,8 +3,13 @@
 use rmcp::model::{CallToolResponse, CancelTaskParams, GetTaskParams, UpdateTaskParams};
 use serde_json::json;
 
+use agents_testkit::collector::Collector;
+
 use super::client::{Client, Manner, program, until};
-use crate::tasks::{Stage, is_running};
+use crate::tasks::{
+    Stage, is_running,
+    telemetry::{sending_to, spans},
+};
 
 const LOOKS: &str = r#"
 [[replies]]
@@ -277,14 +282,14 @@ async fn what_is_asked_for_later_can_be_cancelled() {
     assert!(client.peer().get_task(GetTaskParams::new("no-such-task")).await.is_err());
 }
 
-async fn later(client: &Client, tasks: serde_json::Value) -> String {
+pub(super) async fn later(client: &Client, tasks: serde_json::Value) -> String {
     let response = client.peer().call_tool_once(Client::request("task", tasks)).await.unwrap();
     let CallToolResponse::Task(created) = response else { panic!("{response:?}") };
     created.task.task_id
 }
 
 /// How the task of the protocol is, once it is so.
-async fn polled(client: &Client, id: &str, status: &str) -> serde_json::Value {
+pub(super) async fn polled(client: &Client, id: &str, status: &str) -> serde_json::Value {
     for _ in 0..6000 {
         let got = client.peer().get_task(GetTaskParams::new(id)).await.unwrap();
         let got = serde_json::to_value(got).unwrap();
@@ -295,4 +300,26 @@ async fn polled(client: &Client, id: &str, status: &str) -> serde_json::Value {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     panic!("it never was `{status}`")
+}
+
+#[tokio::test]
+async fn tasks_make_spans_and_run_hooks_as_those_of_task_run_do() {
+    let (stage, collector) = (Stage::new(LOOKS), Collector::start());
+    let log = stage.world.home().join("hooks.log");
+    stage.config(&format!(
+        "[[tasks.start-hooks]]\ncommand = \"echo $CARGO_AGENTS_AGENT $CARGO_AGENTS_STATE >> {log}\"\n\
+         [[tasks.stop-hooks]]\ncommand = \"sleep 0.2; echo $CARGO_AGENTS_AGENT $CARGO_AGENTS_STATE >> {log}\"\n"
+    ));
+    let mut command = program(&stage, &[]);
+    command.envs(sending_to(&collector.url()));
+    let client = Client::over(command, Manner::Plain).await;
+    let tasks = json!({"tasks": [{"agent": "helper", "prompt": "what does it use?"}]});
+    let said = client.ok("task", tasks).await;
+    // Both are waited for.
+    assert_eq!(client.leave().await, Some(0));
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "helper submitted\nhelper completed\n");
+    let spans = spans(&collector);
+    let task = &spans["invoke_agent helper"];
+    assert_eq!(task.attribute("gen_ai.agent.id"), said["tasks"][0]["id"].as_str().unwrap());
+    assert_eq!(spans["execute_tool read"].parent_span_id, task.span_id);
 }

@@ -212,13 +212,13 @@ fn torn_at_some_writes() {
 }
 
 #[test]
-#[ignore = "takes every write of a plan of fifty tasks: an hour"]
+#[ignore = "takes every write of a plan of fifty tasks: minutes"]
 fn killed_at_every_write() {
     killed_at(|writes| (1..=writes).collect(), Fault::Before);
 }
 
 #[test]
-#[ignore = "takes every write of a plan of fifty tasks: an hour"]
+#[ignore = "takes every write of a plan of fifty tasks: minutes"]
 fn torn_at_every_write() {
     killed_at(|writes| (1..=writes).collect(), Fault::Torn);
 }

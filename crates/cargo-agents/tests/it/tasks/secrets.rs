@@ -120,7 +120,7 @@ fn curious(planted: &[Planted]) -> Vec<Reply> {
 }
 
 /// Every file below a directory in which a value stands, in any form.
-fn files_with(dir: &Path, forms: &[String], found: &mut Vec<String>) {
+pub(crate) fn files_with(dir: &Path, forms: &[String], found: &mut Vec<String>) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_symlink() {
@@ -237,20 +237,29 @@ text = "Then not."
 text = "Published."
 "#;
 
-fn asking() -> Stage {
+/// The value that is looked for.
+pub(crate) const VALUE: &str = "planted-by-hand";
+
+/// An agent that asks for a secret, uses it, and shows it.
+pub(crate) fn asking() -> Stage {
     let stage = Stage::new(ASKS);
     stage.config("[secrets]\nCI_TOKEN = { env = \"OUTER\" }\n");
-    stage.agent("helper", "secrets: [CI_TOKEN]\n");
+    with_secret(&stage);
     stage
+}
+
+/// Lets `helper` ask for it.
+pub(crate) fn with_secret(stage: &Stage) {
+    stage.agent("helper", "secrets: [CI_TOKEN]\n");
 }
 
 fn with_value(stage: &Stage, args: &[&str]) -> std::process::Command {
     let mut command = stage.command(args);
-    command.env("OUTER", "planted-by-hand");
+    command.env("OUTER", VALUE);
     command
 }
 
-fn got_it(stage: &Stage) -> bool {
+pub(crate) fn got_it(stage: &Stage) -> bool {
     stage.world.sample.root().join("got-it").exists()
 }
 
@@ -261,7 +270,7 @@ fn whoever_sits_at_the_terminal_decides() {
         let stage = asking();
         let mut terminal = Terminal::start(&with_value(&stage, &args), BIG);
         terminal.wait_for(
-            "helper: it wants the secret `CI_TOKEN` (from `OUTER`) and says: to publish it",
+            "helper: `helper` wants the secret `CI_TOKEN` (from `OUTER`) for commands that name it, and says: to publish it",
         );
         terminal.press([key]);
         let ended = terminal.end();
@@ -271,7 +280,7 @@ fn whoever_sits_at_the_terminal_decides() {
     }
     let stage = asking();
     let mut terminal = Terminal::start(&with_value(&stage, &args), BIG);
-    terminal.wait_for("it wants the secret");
+    terminal.wait_for("wants the secret");
     terminal.press([keys::CTRL_C]);
     assert_eq!(terminal.end().code, Some(130));
 }
@@ -335,7 +344,7 @@ fn in_the_background_a_secret_is_denied_unless_the_user_wants_to_be_asked() {
         let ask = asks["asks"].as_array()?.first()?.clone();
         assert_eq!(
             ask["question"],
-            "it wants the secret `CI_TOKEN` (from `OUTER`) and says: to publish it"
+            "`helper` wants the secret `CI_TOKEN` (from `OUTER`) for commands that name it, and says: to publish it"
         );
         ask["ask"].as_str().map(str::to_owned)
     });

@@ -45,17 +45,26 @@ struct InstrumentationScope {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Span {
-    trace_id: String,
-    span_id: String,
+pub(crate) struct Span {
+    pub(crate) trace_id: String,
+    pub(crate) span_id: String,
     #[serde(default)]
-    parent_span_id: String,
-    name: String,
+    pub(crate) parent_span_id: String,
+    #[serde(default)]
+    pub(crate) links: Vec<Link>,
+    pub(crate) name: String,
     kind: u32,
     start_time_unix_nano: String,
     end_time_unix_nano: String,
     attributes: Vec<KeyValue>,
     status: Status,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Link {
+    pub(crate) trace_id: String,
+    pub(crate) span_id: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -86,7 +95,7 @@ struct Status {
 }
 
 impl Span {
-    fn attribute(&self, key: &str) -> String {
+    pub(crate) fn attribute(&self, key: &str) -> String {
         let found = self.attributes.iter().find(|it| it.key == key);
         match found.map(|it| &it.value) {
             Some(AnyValue::Text(text) | AnyValue::Whole(text)) => text.clone(),
@@ -97,8 +106,13 @@ impl Span {
 }
 
 /// Every span that was sent, by its name.
-fn spans(collector: &Collector) -> BTreeMap<String, Span> {
-    let mut all = BTreeMap::new();
+pub(crate) fn spans(collector: &Collector) -> BTreeMap<String, Span> {
+    in_order(collector).into_iter().map(|it| (it.name.clone(), it)).collect()
+}
+
+/// Every span that was sent, as they came.
+pub(crate) fn in_order(collector: &Collector) -> Vec<Span> {
+    let mut all = Vec::new();
     for posted in collector.posted() {
         assert!(posted.head.starts_with("POST /v1/traces HTTP/1.1"), "{}", posted.head);
         let request: ExportTraceServiceRequest = serde_json::from_str(&posted.body).unwrap();
@@ -108,7 +122,7 @@ fn spans(collector: &Collector) -> BTreeMap<String, Span> {
             assert!(matches!(&service.value, AnyValue::Text(it) if it == "nightly"));
             for scope in resource.scope_spans {
                 assert_eq!(scope.scope.name, "cargo-agents");
-                all.extend(scope.spans.into_iter().map(|it| (it.name.clone(), it)));
+                all.extend(scope.spans);
             }
         }
     }
@@ -141,12 +155,55 @@ fn stage() -> Stage {
     stage
 }
 
+/// Whoever started us began this trace.
+const OUTER: (&str, &str) =
+    ("TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+
+/// The variables that have spans sent to a collector.
+pub(crate) fn sending_to(collector: &str) -> [(&'static str, String); 2] {
+    [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", collector.to_owned()),
+        ("OTEL_SERVICE_NAME", "nightly".to_owned()),
+    ]
+}
+
 fn traced(stage: &Stage, collector: &str, args: &[&str]) -> Run {
     let mut command = stage.command(args);
-    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector).env("OTEL_SERVICE_NAME", "nightly");
+    command.envs(sending_to(collector)).env(OUTER.0, OUTER.1);
     command.env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20never-seen-anywhere");
-    command.env("TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
     Run::from(command.output().unwrap())
+}
+
+/// The spans of one run that nobody else's trace is around, unless it is said.
+fn spans_of(stage: &Stage, args: &[&str], outer: Option<(&str, &str)>) -> BTreeMap<String, Span> {
+    let collector = Collector::start();
+    let mut command = stage.command(args);
+    command.envs(sending_to(&collector.url())).env_remove(OUTER.0).envs(outer);
+    let run = Run::from(command.output().unwrap());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    spans(&collector)
+}
+
+#[test]
+fn a_resumed_task_is_linked_to_the_run_that_it_goes_on_from() {
+    for outer in [None, Some(OUTER)] {
+        let stage = stage();
+        let first = spans_of(&stage, &["run", "lead", "lead the way"], outer);
+        let [lead, scout] = ["lead", "scout"].map(|it| &first[&format!("invoke_agent {it}")]);
+        assert!(first.values().all(|it| it.links.is_empty()), "{first:?}");
+        // The second run is not part of the trace that the first one was.
+        for (agent, before) in [("lead", lead), ("scout", scout)] {
+            let id = before.attribute("gen_ai.agent.id");
+            let second = spans_of(&stage, &["resume", &id, "and now?"], None);
+            let again = &second[&format!("invoke_agent {agent}")];
+            let expected =
+                Link { trace_id: before.trace_id.clone(), span_id: before.span_id.clone() };
+            assert_eq!(again.links, [expected], "{outer:?}");
+            assert_ne!(again.trace_id, before.trace_id);
+            let others = second.values().filter(|it| it.name != again.name);
+            assert!(others.into_iter().all(|it| it.links.is_empty()), "{second:?}");
+        }
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What is left when a program was killed, a disk was full, or two wanted the same.
 
+use camino::{Utf8Path, Utf8PathBuf};
+
 use super::*;
 
 #[test]
@@ -17,16 +19,49 @@ fn one_claim_at_a_time() {
     assert!(claim.is_some());
     // Retention tidies up locks, and leaves those that are held.
     let lock = scratch.path(format!("tasks/owners/{id}.lock"));
-    let old = std::time::SystemTime::now() - Duration::from_secs(40 * 24 * 60 * 60);
-    let age = || std::fs::File::options().append(true).open(&lock).unwrap().set_modified(old);
-    age().unwrap();
+    changed_days_ago(&lock, 3);
     one.sweep_by(Retention::FOREVER, Stamp::now()).unwrap();
     assert!(lock.exists());
     drop(claim);
-    age().unwrap();
+    changed_days_ago(&lock, 3);
     one.sweep_by(Retention::FOREVER, Stamp::now()).unwrap();
     assert!(!lock.exists());
     assert!(one.claim(id).unwrap().is_some());
+}
+
+fn changed_days_ago(path: &Utf8Path, days: u64) {
+    let then = std::time::SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
+    std::fs::File::options().append(true).open(path).unwrap().set_modified(then).unwrap();
+}
+
+/// A clock that is set forward makes everything look old at once.
+#[test]
+fn what_belongs_to_nothing_is_left_to_programs_that_live() {
+    let scratch = Scratch::new();
+    let one = Store::new(&scratch.path("tasks"));
+    let other = Store::new(&scratch.path("tasks"));
+    one.ready().unwrap();
+    let sweep = || other.sweep_by(Retention::FOREVER, Stamp::now()).unwrap();
+    let locks = || fs_err::read_dir(scratch.path("tasks/owners")).unwrap().count();
+    for lock in fs_err::read_dir(scratch.path("tasks/owners")).unwrap() {
+        changed_days_ago(&Utf8PathBuf::try_from(lock.unwrap().path()).unwrap(), 5);
+    }
+    let unfinished = scratch.path(format!("tasks/{}1", agents_system::atomic::UNFINISHED));
+    let records = scratch.path(format!("tasks/{}.jsonl", TaskId::new()));
+    for (days, stays) in [(3, true), (7, false)] {
+        for file in [&unfinished, &records] {
+            fs_err::write(file, "").unwrap();
+            changed_days_ago(file, days);
+        }
+        sweep();
+        assert_eq!((unfinished.exists(), records.exists()), (stays, stays), "{days} days");
+        assert_eq!(locks(), 1, "it lives");
+    }
+    fs_err::write(&unfinished, "").unwrap();
+    changed_days_ago(&unfinished, 3);
+    drop(one);
+    sweep();
+    assert!(!unfinished.exists());
 }
 
 #[test]
