@@ -225,12 +225,22 @@ impl Runner {
 
     /// The same beside others, whose agents have much in common with those of this one.
     #[must_use]
-    pub fn beside(surroundings: Arc<dyn Surroundings>, mut common: Common, alike: Alike) -> Self {
+    pub fn beside(surroundings: Arc<dyn Surroundings>, common: Common, alike: Alike) -> Self {
+        let peers = common.settings.peers.map(Peers::new);
+        Self::among(surroundings, common, alike, peers)
+    }
+
+    /// The same with tasks that write to those of a group, and of no other, whatever the settings say.
+    pub(crate) fn among(
+        surroundings: Arc<dyn Surroundings>,
+        mut common: Common,
+        alike: Alike,
+        peers: Option<Peers>,
+    ) -> Self {
         let slots = Arc::new(Semaphore::new(common.concurrency.max(1)));
         let around = Around::default();
         common.sink = Arc::new(Masked::new(common.sink, Arc::clone(&around.mask)));
         let (taken, alive) = (Mutex::default(), Mutex::default());
-        let peers = common.settings.peers.map(Peers::new);
         Self(Arc::new(Shared { surroundings, common, around, alike, slots, taken, peers, alive }))
     }
 

@@ -12,6 +12,7 @@
 
 mod config;
 mod error;
+mod groups;
 mod hooks;
 mod load;
 mod plan;
@@ -43,6 +44,7 @@ pub use self::{
     state::{SubAgentState, SubAgentStatus},
 };
 use self::{
+    groups::Groups,
     hooks::{Tail, Whose},
     run::{End, Run, Session, Watcher},
     shared::Shared,
@@ -79,6 +81,7 @@ pub struct SubAgentManager {
     stop_hooks: Vec<HookDef>,
     desk: Desk,
     broker: Broker,
+    peers: Groups,
     sink: Arc<dyn Sink>,
     tail: Tail,
 }
@@ -121,6 +124,7 @@ impl SubAgentManager {
             stop_hooks: Vec::new(),
             desk: Desk::new(secret::DEFAULT_PATIENCE),
             broker: Broker::unattended(),
+            peers: Groups::default(),
             sink: Arc::new(Silent),
             tail: Tail::default(),
         }
@@ -263,7 +267,9 @@ impl SubAgentManager {
         };
         let others = self.shared.all(&self.definitions);
         let session = Session { own: Arc::clone(&own), others, model, tools };
-        let runner = Runner::beside(Arc::new(session), common, self.shared.alike.clone());
+        let peers = self.peers.of(plan.as_ref().map(|(_, events)| events));
+        let alike = self.shared.alike.clone();
+        let runner = Runner::among(Arc::new(session), common, alike, peers);
         // The definition says what it may do; the user may do all that the configuration allows.
         request.mode = own.permission_mode;
         let most = PermissionMode::BypassPermissions;
