@@ -33,7 +33,7 @@ pub(crate) fn run(
     args: &DashboardArgs,
 ) -> Result<ExitCode, Failure> {
     let sight = Arc::new(Program::new(settings));
-    door::keep_open(|| (), |cancel| Box::pin(serve(sight, output, args, cancel)))?;
+    door::attend(|cancel| Box::pin(serve(sight, output, args, cancel)))?;
     Ok(ExitCode::SUCCESS)
 }
 

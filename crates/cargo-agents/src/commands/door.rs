@@ -57,6 +57,18 @@ impl Company {
         self.told.try_iter().for_each(|finding| output.findings([&finding]));
     }
 
+    /// Keeps a door open behind which tasks run, and tells what there is to say about them.
+    pub(super) fn attend<'a>(
+        self,
+        output: &Output,
+        serve: impl FnOnce(CancellationToken) -> Serving<'a>,
+    ) -> Result<(), Failure> {
+        let served = stay(|| self.say(output), serve);
+        self.end(output);
+        served?;
+        Failure::if_interrupted()
+    }
+
     /// The door is closed.
     fn end(self, output: &Output) {
         self.say(output);
@@ -145,20 +157,17 @@ pub(super) fn unavailable(failure: Failure, about: &str) -> Unavailable {
 /// Somebody at a door, until they have gone.
 pub(super) type Serving<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
 
-/// Keeps a door open through which tasks run, until nobody is there any more, or we are interrupted.
+/// Keeps a door open until nobody is there any more, or we are interrupted.
 pub(super) fn attend<'a>(
-    company: Company,
-    output: &Output,
     serve: impl FnOnce(CancellationToken) -> Serving<'a>,
 ) -> Result<(), Failure> {
-    let kept = keep_open(|| company.say(output), serve);
-    company.end(output);
-    kept
+    stay(|| (), serve)?;
+    Failure::if_interrupted()
 }
 
-/// Keeps any door open as long, and does something now and then meanwhile.
-pub(super) fn keep_open<'a>(
-    mut meanwhile: impl FnMut(),
+/// The same, with something to do now and then.
+fn stay<'a>(
+    meanwhile: impl Fn(),
     serve: impl FnOnce(CancellationToken) -> Serving<'a>,
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -183,6 +192,5 @@ pub(super) fn keep_open<'a>(
     });
     // Whoever reads standard input cannot be told to stop.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    served?;
-    Failure::if_interrupted()
+    served
 }

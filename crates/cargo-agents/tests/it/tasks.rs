@@ -29,6 +29,7 @@ mod once;
 mod racing;
 pub(crate) mod secrets;
 pub(crate) mod telemetry;
+mod unread;
 
 /// A workspace whose only model plays this script, with an agent `helper` that may use everything.
 pub(crate) struct Stage {

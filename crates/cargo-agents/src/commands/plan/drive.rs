@@ -127,7 +127,7 @@ impl Studio {
         let spans = Telemetry::start(&spans);
         let (floor, cancel) = (Floor::default(), CancellationToken::new());
         let (send, tasks) = mpsc::unbounded_channel();
-        let (note, notes) = mpsc::unbounded_channel();
+        let (note, notes) = mpsc::unbounded_channel::<String>();
         #[cfg(feature = "restate")]
         let far = Far {
             settings: agents_plan::engine::settings::RestateSettings::load(&settings.dirs)?,
@@ -136,7 +136,7 @@ impl Studio {
         };
         // Where all tasks run here, nobody has anything to say about others.
         #[cfg(not(feature = "restate"))]
-        drop::<mpsc::UnboundedSender<String>>(note);
+        drop(note);
         let (heard, interrupt) = (floor.clone(), cancel.clone());
         let shown = Arc::new(move |event: &TaskEvent| {
             // A program that ended because of Ctrl-C is not a reason to ask the model again.

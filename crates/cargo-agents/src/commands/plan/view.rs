@@ -24,7 +24,7 @@ pub(crate) enum PlanLine {
         tasks: usize,
     },
     /// Something changed, and is in the journal
-    Event(EventView),
+    Event(Box<EventView>),
     /// What an agent does meanwhile, as `cargo agents task run --json` tells it
     Task {
         /// The task of the plan
