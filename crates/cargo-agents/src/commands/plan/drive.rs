@@ -102,6 +102,12 @@ impl Studio {
         named: &[Utf8PathBuf],
         engine: Engine,
     ) -> Result<Self, Failure> {
+        if let (Engine::Restate, Some(name)) = (engine, manner.secrets.first()) {
+            let message =
+                format!("secrets do not travel to workers, so nobody there gets `{name}`");
+            return Err(Failure::new(ErrorKind::Usage, message)
+                .hint("run the plan with `--engine local`, or without `--secret`"));
+        }
         let said = TaskSettings::load(&settings.dirs)?;
         let carry = if manner.dirty { Carry::Everything } else { Carry::Committed };
         let isolated = (carry, manner.settle());
