@@ -26,7 +26,7 @@ mod unix {
         time::{Duration, Instant},
     };
 
-    use agents_testkit::scratch::Scratch;
+    use agents_testkit::{knock::Events, scratch::Scratch};
     use serde_json::{Value, json};
 
     const PROGRAM: &str = env!("CARGO_BIN_EXE_cargo-agents");
@@ -86,13 +86,44 @@ mod unix {
             took
         }
 
-        /// What it occupies, in kilobytes.
         fn resident(&self) -> u64 {
-            let file = format!("/proc/{}/status", self.child.id());
-            let status = std::fs::read_to_string(file).unwrap_or_default();
-            let line = status.lines().find(|it| it.starts_with("VmRSS:")).unwrap_or_default();
-            line.split_whitespace().nth(1).and_then(|it| it.parse().ok()).unwrap_or_default()
+            resident(&self.child)
         }
+    }
+
+    /// What a program occupies, in kilobytes.
+    fn resident(child: &Child) -> u64 {
+        let file = format!("/proc/{}/status", child.id());
+        let status = std::fs::read_to_string(file).unwrap_or_default();
+        let line = status.lines().find(|it| it.starts_with("VmRSS:")).unwrap_or_default();
+        line.split_whitespace().nth(1).and_then(|it| it.parse().ok()).unwrap_or_default()
+    }
+
+    /// What the page occupies: before anybody came, with somebody there, and when they have gone.
+    fn dashboard(scratch: &Scratch) {
+        let mut child = Command::new(PROGRAM)
+            .arg("dashboard")
+            .current_dir(scratch.root())
+            .env("CARGO_AGENTS_HOME", scratch.path("home"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut address = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        let (port, token) = address.trim()["http://127.0.0.1:".len()..].split_once('/').unwrap();
+        let before = resident(&child);
+        let mut events = Events::listen(port.parse().unwrap(), &format!("/{token}events"));
+        events.until("plans", |_| true);
+        let with = resident(&child);
+        drop(events);
+        std::thread::sleep(Duration::from_secs(2));
+        let after = resident(&child);
+        println!(
+            "resident page: {before} kB, with somebody there {with} kB, afterwards {after} kB"
+        );
+        let _ = child.kill();
+        let _ = child.wait();
     }
 
     impl Drop for Server {
@@ -117,6 +148,7 @@ mod unix {
         scratch.write("home/config.toml", config);
         let (mut direct, mut ours) = (Server::start(&scratch), Server::start(&scratch));
         println!("resident before anything was asked: {} kB", direct.resident());
+        dashboard(&scratch);
         let through = json!({"server": "behind", "tool": "task_status"});
         let script = format!(
             "for (let i = 0; i < {MANY}; i++) await tools.behind.task_status({{}}); return 1"

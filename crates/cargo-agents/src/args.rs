@@ -2,6 +2,8 @@
 
 mod acp;
 mod agent;
+#[cfg(feature = "http")]
+mod dashboard;
 mod later;
 mod mcp;
 mod model;
@@ -19,6 +21,8 @@ use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 pub(crate) use acp::AcpArgs;
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
+#[cfg(feature = "http")]
+pub(crate) use dashboard::DashboardArgs;
 pub(crate) use later::Later;
 pub(crate) use mcp::McpArgs;
 pub(crate) use model::ModelCommand;
@@ -255,6 +259,15 @@ pub(crate) enum Command {
 What sub-agents may do without asking is said here, and cannot be widened by whoever calls."
     )]
     Mcp(McpArgs),
+    /// See tasks, plans, questions and plugins in a page in your browser, and answer them there
+    #[cfg(feature = "http")]
+    #[command(
+        after_help = "Only this machine can reach it, and only whoever knows its address, which is new each time:
+  cargo agents dashboard
+  cargo agents dashboard --open
+  cargo agents dashboard --port 4711 --json"
+    )]
+    Dashboard(DashboardArgs),
     /// Run tasks of plans for a Restate cluster, until Ctrl-C
     #[command(
         after_help = "Keys of models are those of this machine and stay here. `[engine.restate]` in the configuration says where the server is:
@@ -494,6 +507,8 @@ pub(crate) enum CacheCommand {
 /// In which section of the help a built-in command stands; `None` keeps it out of sight.
 pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
     match name {
+        #[cfg(feature = "http")]
+        "dashboard" => Some(Audience::Humans),
         "acp" | "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable"
         | "doctor" | "host" | "init" | "mcp" | "model" | "plan" | "plugin" | "search"
         | "secret" | "self-update" | "status" | "sync" | "task" | "tour" | "uninstall"

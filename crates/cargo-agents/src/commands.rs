@@ -9,6 +9,8 @@ pub(crate) mod completions;
 pub(crate) mod config;
 mod consent;
 pub(crate) mod crate_info;
+#[cfg(feature = "http")]
+pub(crate) mod dashboard;
 pub(crate) mod doctor;
 pub(crate) mod door;
 pub(crate) mod explain;

@@ -70,7 +70,7 @@ pub(crate) fn visit<T>(
         (Err(error), BrokenWorkspace::IsReported) => Ok((None, Some(error))),
         (Err(error), BrokenWorkspace::Fails) => Err(error.into()),
     };
-    open(settings, acquire, After::TheProgramEnds, find, work)
+    open(settings, acquire, settings.after, find, work)
 }
 
 /// The same for a program that does this again and again. A workspace that cannot be understood is an error.
@@ -108,7 +108,7 @@ pub(crate) fn glance_without_packages<T>(
 
 /// What comes after a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum After {
+pub(crate) enum After {
     TheProgramEnds,
     TheProgramGoesOn,
 }

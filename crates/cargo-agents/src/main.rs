@@ -171,6 +171,8 @@ fn obey(
         Some(Command::Secret { command }) => commands::secret::run(settings, output, &command.0),
         Some(Command::Task { command }) => commands::task::run(settings, output, &command.0),
         Some(Command::Plan { command }) => commands::plan::run(settings, output, &command.0),
+        #[cfg(feature = "http")]
+        Some(Command::Dashboard(args)) => commands::dashboard::run(settings, output, &args),
         Some(Command::Mcp(args)) => commands::mcp::run(settings, output, args),
         Some(Command::Acp(args)) => commands::acp::run(settings, output, args),
         Some(Command::Worker(args)) => commands::worker::run(settings, output, &args),

@@ -1,5 +1,7 @@
 //! What is printed: results on standard output, talk on standard error, colours when wanted.
 
+mod scribe;
+
 use std::{
     cell::RefCell,
     io::{self, Write},
@@ -15,6 +17,7 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
+use self::scribe::Scribe;
 use crate::{
     args::{ColorWhen, Flags},
     failure::Failure,
@@ -30,6 +33,17 @@ pub(crate) struct Output {
     /// Asked once: every line depends on it, and asking costs a system call.
     results: Styles,
     stdout: RefCell<io::BufWriter<io::Stdout>>,
+    lines: RefCell<Lines>,
+}
+
+/// What is told while it happens.
+enum Lines {
+    /// Nothing yet.
+    None,
+    /// This one writes it.
+    Told(Scribe),
+    /// It could not be written, or nobody read it and it was not waited for: nothing can follow it.
+    GivenUp(io::ErrorKind),
 }
 
 impl Output {
@@ -41,6 +55,7 @@ impl Output {
             color: flags.color,
             results: styles(colors(flags.color, &io::stdout())),
             stdout: RefCell::new(io::BufWriter::with_capacity(64 * 1024, io::stdout())),
+            lines: RefCell::new(Lines::None),
         }
     }
 
@@ -73,30 +88,58 @@ impl Output {
     pub(crate) fn text(&self, text: impl std::fmt::Display) -> Result<(), Failure> {
         let text = text.to_string();
         let tamed = tame(&text, self.results);
+        self.settle_lines()?;
         let written = self.stdout.borrow_mut().write_all(tamed.as_bytes());
         written.map_err(|error| Failure::printing(&error))
     }
 
     /// The one document of `--json`.
     pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), Failure> {
+        self.settle_lines()?;
         let mut stdout = self.stdout.borrow_mut();
         serde_json::to_writer_pretty(&mut *stdout, document)
             .map_err(|error| Failure::printing(&error.into()))?;
         writeln!(stdout).map_err(|error| Failure::printing(&error))
     }
 
-    /// One line of JSON, at once: for what is told while it happens.
+    /// One line of JSON, as soon as the reader takes it: for what is told while it happens. Nobody waits for that before the end.
     pub(crate) fn json_line(&self, line: &impl Serialize) -> Result<(), Failure> {
-        let mut text =
-            serde_json::to_vec(line).map_err(|error| Failure::printing(&error.into()))?;
+        let failed = |error: io::Error| Failure::printing(&error);
+        let mut text = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
-        let mut stdout = self.stdout.borrow_mut();
-        let written = stdout.write_all(&text).and_then(|()| stdout.flush());
-        written.map_err(|error| Failure::printing(&error))
+        let mut lines = self.lines.borrow_mut();
+        if matches!(*lines, Lines::None) {
+            self.stdout.borrow_mut().flush().map_err(failed)?;
+            *lines = Lines::Told(Scribe::start().map_err(failed)?);
+        }
+        let told = match &*lines {
+            Lines::Told(scribe) => scribe.tell(text),
+            Lines::GivenUp(why) => Err((*why).into()),
+            Lines::None => Ok(()),
+        };
+        told.map_err(|error| {
+            *lines = Lines::GivenUp(error.kind());
+            failed(error)
+        })
+    }
+
+    /// Waits until all lines are written: something else follows, or nothing.
+    fn settle_lines(&self) -> Result<(), Failure> {
+        let mut lines = self.lines.borrow_mut();
+        match std::mem::replace(&mut *lines, Lines::None) {
+            Lines::None => Ok(()),
+            Lines::GivenUp(why) => Err(why.into()),
+            Lines::Told(scribe) => scribe.finish(),
+        }
+        .map_err(|error: io::Error| {
+            *lines = Lines::GivenUp(error.kind());
+            Failure::printing(&error)
+        })
     }
 
     /// Brings everything out.
     pub(crate) fn flush(&self) -> Result<(), Failure> {
+        self.settle_lines()?;
         self.stdout.borrow_mut().flush().map_err(|error| Failure::printing(&error))
     }
 

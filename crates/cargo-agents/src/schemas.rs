@@ -88,6 +88,8 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<SyncDocument>("plugin-sync");
     check::<CacheDocument>("plugin-cache");
     check::<CrateDocument>("crate-info");
+    #[cfg(feature = "http")]
+    check::<crate::commands::dashboard::DashboardDocument>("dashboard");
     check::<DoctorDocument>("doctor");
     check::<HostDocument>("host");
     check::<HookDocument>("hook-test");

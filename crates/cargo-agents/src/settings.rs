@@ -12,6 +12,7 @@ use camino::Utf8PathBuf;
 use crate::{
     args::{Flags, UpdateLevel},
     failure::Failure,
+    here::After,
 };
 
 /// What every command works with.
@@ -23,6 +24,8 @@ pub(crate) struct Settings {
     pub(crate) update: Update,
     pub(crate) progress: Progress,
     pub(crate) flags: Flags,
+    /// What comes after something was looked at.
+    pub(crate) after: After,
 }
 
 impl Settings {
@@ -43,6 +46,7 @@ impl Settings {
             },
             progress: if silent { Progress::silent() } else { Progress::on_stderr() },
             flags: flags.clone(),
+            after: After::TheProgramEnds,
         }
     }
 }
@@ -52,6 +56,16 @@ impl Settings {
     pub(crate) fn without_update(&self) -> Self {
         let flags = Flags { update: UpdateLevel::None, ..self.flags.clone() };
         Self::with_dirs(&flags, self.dirs.clone(), self.cwd.clone())
+    }
+}
+
+impl Settings {
+    /// The same for a program that looks again and again: it says nothing meanwhile, and keeps nothing.
+    #[cfg(feature = "http")]
+    pub(crate) fn staying(&self) -> Self {
+        let flags = Flags { quiet: true, ..self.without_update().flags };
+        let (dirs, cwd) = (self.dirs.clone(), self.cwd.clone());
+        Self { after: After::TheProgramGoesOn, ..Self::with_dirs(&flags, dirs, cwd) }
     }
 }
 

@@ -76,14 +76,14 @@ impl Request {
     #[must_use]
     pub fn new(model: impl Into<String>) -> Self {
         // Every turn begins with a request, and most of them have both.
-        static NOTHING: LazyLock<(Arc<str>, Arc<Sealed<Vec<ToolSpec>>>)> =
-            LazyLock::new(|| (Arc::from(""), Arc::new(Sealed::new(Vec::new()))));
-        let (system, tools) = &*NOTHING;
+        static NO_TOOLS: LazyLock<Arc<Sealed<Vec<ToolSpec>>>> =
+            LazyLock::new(|| Arc::new(Sealed::new(Vec::new())));
+        static SILENCE: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
         Self {
             model: model.into(),
-            system: Arc::clone(system),
+            system: Arc::clone(&SILENCE),
             messages: Vec::new(),
-            tools: Arc::clone(tools),
+            tools: Arc::clone(&NO_TOOLS),
             choice: ToolChoice::Auto,
             schema: None,
             effort: None,

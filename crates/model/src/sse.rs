@@ -114,7 +114,7 @@ impl SseDecoder {
                         }
                     }
                 } else {
-                    self.field(line);
+                    self.field(line)?;
                 }
             } else {
                 if let Some(before) = within.take() {
@@ -130,7 +130,7 @@ impl SseDecoder {
                 } else if let Some(value) = data_of(bytes) {
                     self.keep_data(value)?;
                 } else {
-                    self.field(bytes);
+                    self.field(bytes)?;
                 }
                 whole.clear();
                 self.line = whole;
@@ -153,24 +153,29 @@ impl SseDecoder {
     }
 
     /// A field that is not `data`. Of these only the name matters here; comments have no name at all.
-    fn field(&mut self, line: &[u8]) {
+    fn field(&mut self, line: &[u8]) -> Result<(), SseError> {
         if let Some(value) = value_of(line, b"event") {
             self.name.clear();
+            self.fits(value.len())?;
             self.name.extend_from_slice(value);
         }
+        Ok(())
     }
 
     fn check(&self, more: usize) -> Result<(), SseError> {
-        if self.line.len() + self.data.len() + more > self.limit {
+        self.fits(self.line.len() + more)
+    }
+
+    /// Whether there is room for so much beside what is known of the event.
+    fn fits(&self, more: usize) -> Result<(), SseError> {
+        if self.name.len() + self.data.len() + more > self.limit {
             return Err(SseError::TooLong { limit: self.limit });
         }
         Ok(())
     }
 
     fn keep_data(&mut self, value: &[u8]) -> Result<(), SseError> {
-        if self.data.len() + value.len() > self.limit {
-            return Err(SseError::TooLong { limit: self.limit });
-        }
+        self.fits(value.len())?;
         self.data.extend_from_slice(value);
         self.data.push(b'\n');
         Ok(())

@@ -1,6 +1,7 @@
-//! Graphs as pictures: a tree of text, Mermaid, and SVG. The same graph is always the same picture.
+//! Graphs as pictures: a tree of text, Mermaid, and SVG, or [where everything is](picture) for whoever draws it. The same graph is always the same picture.
 
 mod layers;
+mod picture;
 mod svg;
 
 use std::{collections::BTreeMap, fmt::Write as _};
@@ -13,6 +14,7 @@ use crate::{
     schedule::{Scheduler, State},
 };
 
+pub use picture::{Line, Picture, Spot, picture};
 pub use svg::svg;
 
 /// A graph, and where its nodes stand if it runs.

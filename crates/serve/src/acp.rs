@@ -9,7 +9,7 @@
 //! | loads a session | it is told everything that was said, and can go on, also after a restart |
 //! | goes away | everything ends |
 
-mod told;
+pub(crate) mod told;
 
 use std::{
     collections::HashMap,

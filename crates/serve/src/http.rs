@@ -2,7 +2,7 @@
 //!
 //! | a request | becomes |
 //! |---|---|
-//! | without the token, or with another one | 401 |
+//! | without the token, or with another one | 401 where it belongs into a header, 404 where it is the first part of the address |
 //! | for another name than this machine's own (a name of somebody else may lead here) | 403 |
 //! | from a page that is not ours (`Origin`, `Sec-Fetch-Site`) | 403 |
 
@@ -73,27 +73,34 @@ pub async fn listen(port: u16) -> io::Result<TcpListener> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await
 }
 
+/// Where clients say the token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// `Authorization: Bearer …`: programs.
+    InHeader,
+    /// As the first part of the address: browsers, which are sent there once and have no other way.
+    InPath,
+}
+
 /// Who is let in.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
     token: Token,
+    said: Said,
     port: u16,
 }
 
 impl Guard {
     /// For whoever has the token, at this port.
-    pub(crate) fn new(token: Token, port: u16) -> Self {
-        Self { token, port }
+    pub(crate) fn new(token: Token, said: Said, port: u16) -> Self {
+        Self { token, said, port }
     }
 
     /// Whether a request may come in at all, whoever it is from.
     pub(crate) fn admits(&self, headers: &HeaderMap) -> bool {
         let text =
             |name: header::HeaderName| headers.get(name).map(|it| it.to_str().unwrap_or("?"));
-        let own = |authority: &str| {
-            let name = authority.strip_suffix(&format!(":{}", self.port));
-            matches!(name, Some("127.0.0.1" | "localhost"))
-        };
+        let own = |authority: &str| self.is_here(authority);
         let is_ours = |origin: &str| origin.strip_prefix("http://").is_some_and(own);
         let site = headers.get("sec-fetch-site").map(|it| it.to_str().unwrap_or("?"));
         text(header::HOST).is_some_and(own)
@@ -101,19 +108,48 @@ impl Guard {
             && site.is_none_or(|it| matches!(it, "same-origin" | "none"))
     }
 
-    fn has_token(&self, headers: &HeaderMap) -> bool {
-        let sent = headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok());
-        sent.and_then(|it| it.strip_prefix("Bearer ")).is_some_and(|it| self.token.is(it))
+    /// Whether an authority is this machine, at our port.
+    fn is_here(&self, authority: &str) -> bool {
+        let name = authority.strip_suffix(&format!(":{}", self.port));
+        matches!(name, Some("127.0.0.1" | "localhost"))
     }
+
+    fn has_token(&self, request: &Request) -> bool {
+        let said = match self.said {
+            Said::InHeader => {
+                let sent = request.headers().get(header::AUTHORIZATION);
+                sent.and_then(|it| it.to_str().ok()?.strip_prefix("Bearer "))
+            }
+            Said::InPath => request.uri().path().split('/').nth(1),
+        };
+        said.is_some_and(|it| self.token.is(it))
+    }
+
+    /// What whoever has no token hears.
+    fn turns_away(&self) -> Response {
+        match self.said {
+            Said::InHeader => {
+                let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+                (StatusCode::UNAUTHORIZED, challenge, "the token is missing\n").into_response()
+            }
+            // As if there were nothing.
+            Said::InPath => StatusCode::NOT_FOUND.into_response(),
+        }
+    }
+}
+
+/// Whether a request says itself that it comes from our own page. Whoever changes something must: browsers always do.
+pub(crate) fn comes_from_page(headers: &HeaderMap) -> bool {
+    // What it says was looked at before.
+    headers.contains_key(header::ORIGIN)
 }
 
 async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     if !guard.admits(request.headers()) {
         return (StatusCode::FORBIDDEN, "this is not for other sites\n").into_response();
     }
-    if !guard.has_token(request.headers()) {
-        let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-        return (StatusCode::UNAUTHORIZED, challenge, "the token is missing\n").into_response();
+    if !guard.has_token(&request) {
+        return guard.turns_away();
     }
     next.run(request).await
 }
@@ -141,7 +177,7 @@ mod tests {
 
     #[test]
     fn only_requests_of_this_machine_to_itself_come_in() {
-        let guard = Guard::new(Token::random().unwrap(), 4711);
+        let guard = Guard::new(Token::random().unwrap(), Said::InHeader, 4711);
         let admits = |all: &[(&'static str, &str)]| {
             let mut headers = HeaderMap::new();
             all.iter().for_each(|(name, value)| {

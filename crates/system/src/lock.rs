@@ -77,6 +77,16 @@ impl Lock {
         Arc::clone(&self.file)
     }
 
+    /// The lock together with others who have it in this way, if nobody has it for themselves now.
+    pub fn try_join(path: &Utf8Path) -> io::Result<Option<Self>> {
+        let file = File::options().create(true).append(true).open(path)?;
+        match file.try_lock_shared() {
+            Ok(()) => Ok(Some(Self { file: Arc::new(file) })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
     /// The lock if nobody holds it now.
     pub fn try_acquire(path: &Utf8Path) -> io::Result<Option<Self>> {
         let file = File::options().create(true).append(true).open(path)?;
@@ -102,5 +112,18 @@ mod tests {
         assert!(matches!(refused, Err(LockError::TimedOut { .. })));
         drop(held);
         assert!(Lock::try_acquire(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn many_can_have_it_together_and_then_nobody_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8PathBuf::from_path_buf(dir.path().join("l")).unwrap();
+        let both =
+            [Lock::try_join(&path).unwrap().unwrap(), Lock::try_join(&path).unwrap().unwrap()];
+        assert!(Lock::try_acquire(&path).unwrap().is_none());
+        drop(both);
+        let alone = Lock::try_acquire(&path).unwrap().unwrap();
+        assert!(Lock::try_join(&path).unwrap().is_none());
+        drop(alone);
     }
 }

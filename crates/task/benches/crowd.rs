@@ -81,10 +81,11 @@ impl Provider for Mute {
     ) -> BoxFuture<'_, Result<EventStream, ModelError>> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            // It has the request as long as it could still answer.
-            let _request = request;
             cancel.cancelled().await;
-            std::future::pending().await
+            let never: std::convert::Infallible = std::future::pending().await;
+            // It has the request as long as it could still answer.
+            drop(request);
+            match never {}
         })
     }
 

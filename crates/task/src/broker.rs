@@ -17,6 +17,7 @@ use agents_tool::{
     policy::{Question, Why},
 };
 use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{id::TaskPath, secret::DEFAULT_TTL};
@@ -25,7 +26,8 @@ use crate::{id::TaskPath, secret::DEFAULT_TTL};
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(300);
 
 /// What is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reply {
     /// Yes, this time.
     Once,

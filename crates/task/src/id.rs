@@ -55,7 +55,7 @@ impl Default for TaskId {
 
 impl fmt::Display for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0.hyphenated().to_string())
+        f.pad(self.0.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod apply;
 mod changes;
+mod checkout;
 mod gc;
 mod git;
 mod parcel;
@@ -31,6 +32,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 pub use self::{
     apply::Applied,
     changes::{Changes, Commit, FileChange},
+    checkout::Checkout,
     gc::{Collected, Manner, What},
     git::GitError,
     parcel::{Parcel, Source},

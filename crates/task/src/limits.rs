@@ -21,18 +21,44 @@ use serde::{Deserialize, Serialize};
 pub use self::budget::Budget;
 
 /// How far one task may go; `None` is as far as its parent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Limits {
     /// Calls of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<u64>,
     /// Of the wall clock.
+    #[serde(skip_serializing_if = "Option::is_none", with = "seconds")]
     pub time: Option<Duration>,
     /// In and out.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// Of all calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<MicroDollars>,
     /// Tasks that it may start, those that these start included.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub children: Option<u64>,
+}
+
+/// Times as whole seconds, which is what people set.
+mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        time: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        time.map(|it| it.as_secs()).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_secs))
+    }
 }
 
 impl Limits {

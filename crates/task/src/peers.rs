@@ -1,7 +1,9 @@
 //! Messages between tasks that run at the same time: `send_peer_message`, `check_messages`, `list_peers`.
 //!
-//! The tasks of one runner are one group: those that a user started together, or a plan. In it a task may write to whoever started it, to
-//! those that were started with it, and to everything that it started. Nobody waits to send; a mailbox that is full refuses. Who sends is who the
+//! The tasks of one runner are one group: those that a user started together, a plan, a connection of an MCP client, a session of an
+//! editor. Those of a [`SubAgentManager`](crate::SubAgentManager), each of which has a runner of its own, are one group, too, but for
+//! those of plans, which have one each. Nobody outside of a group is known in it, and no group reaches into another process. In it a task
+//! may write to whoever started it, to those that were started with it, and to everything that it started. Nobody waits to send; a mailbox that is full refuses. Who sends is who the
 //! tool was made for: nothing that a model says changes that.
 //!
 //! What is in a message is what another agent wrote, and is shown as data.
@@ -9,7 +11,7 @@
 mod tools;
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -39,6 +41,8 @@ impl Default for PeerLimits {
 
 /// The longest name of a task that somebody writes to, in bytes.
 pub const MAX_TARGET: usize = 256;
+/// Of so many tasks that have ended others are told that they have; of more, that there are no such tasks.
+const REMEMBERED: usize = 1_000;
 
 /// Why a message was not sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -140,8 +144,25 @@ impl Peers {
     pub fn join(&self, id: TaskId, path: TaskPath, parent: Option<TaskId>) -> Peer {
         let (mailbox, arrived) = (Some(VecDeque::new()), Arc::default());
         let member = Member { path: path.clone(), parent, mailbox, arrived };
-        self.members().insert(id, member);
+        let mut members = self.members();
+        members.insert(id, member);
+        forget(&mut members);
+        drop(members);
         Peer { peers: self.clone(), id, path }
+    }
+}
+
+/// Of tasks that have ended, the oldest are forgotten, unless something that they started has not: it stands in its place by them.
+fn forget(members: &mut BTreeMap<TaskId, Member>) {
+    let ended = members.values().filter(|it| it.mailbox.is_none()).count();
+    if ended <= REMEMBERED {
+        return;
+    }
+    let parents: BTreeSet<TaskId> = members.values().filter_map(|it| it.parent).collect();
+    let over = |(id, it): &(&TaskId, &Member)| it.mailbox.is_none() && !parents.contains(id);
+    let oldest: Vec<TaskId> = members.iter().filter(over).map(|(id, _)| *id).collect();
+    for id in oldest.into_iter().take(ended - REMEMBERED / 2) {
+        members.remove(&id);
     }
 }
 
@@ -273,16 +294,26 @@ fn find(
     if let Some(id) = TaskId::parse(target).filter(|id| members.contains_key(id)) {
         return Ok(id);
     }
-    let by_path = members.iter().find(|(_, it)| it.path.to_string() == target);
-    if let Some((id, _)) = by_path {
-        return Ok(*id);
-    }
-    let named: Vec<TaskId> =
-        members.iter().filter(|(_, it)| it.path.name() == target).map(|(id, _)| *id).collect();
-    let open = named.iter().filter(|id| may(members, from, **id).is_ok());
-    match (open.copied().collect::<Vec<_>>()[..].as_ref(), &named[..]) {
-        ([only], _) | ([], [only]) => Ok(*only),
-        _ => Err(PeerError::TargetNotFound(target.to_owned())),
+    let called = |is_meant: &dyn Fn(&Member) -> bool| -> Vec<TaskId> {
+        members.iter().filter(|(_, it)| is_meant(it)).map(|(id, _)| *id).collect()
+    };
+    let by_path = called(&|it| it.path.to_string() == target);
+    let by_name = called(&|it| it.path.name() == target);
+    only(members, &by_path, from)
+        .or_else(|| only(members, &by_name, from).filter(|_| by_path.is_empty()))
+        .ok_or_else(|| PeerError::TargetNotFound(target.to_owned()))
+}
+
+/// The one of these that is meant: the only one that this task may write to and that has not ended, or may write to, or that there is.
+/// What could be more than one is none.
+fn only(members: &BTreeMap<TaskId, Member>, all: &[TaskId], from: TaskId) -> Option<TaskId> {
+    let open: Vec<TaskId> =
+        all.iter().copied().filter(|id| may(members, from, *id).is_ok()).collect();
+    let alive = |id: &TaskId| members.get(id).is_some_and(|it| it.mailbox.is_some());
+    let living: Vec<TaskId> = open.iter().copied().filter(alive).collect();
+    match (&living[..], &open[..], all) {
+        ([one], _, _) | ([], [one], _) | ([], [], [one]) => Some(*one),
+        _ => None,
     }
 }
 

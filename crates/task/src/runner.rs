@@ -224,22 +224,22 @@ impl Runner {
     #[must_use]
     pub fn new(surroundings: Arc<dyn Surroundings>, common: Common) -> Self {
         let sink = Arc::clone(&common.sink);
-        Self::beside(surroundings, Arc::new(common), sink, Alike::default())
+        let peers = common.settings.peers.map(Peers::new);
+        Self::among(surroundings, (Arc::new(common), sink), Alike::default(), peers)
     }
 
-    /// The same beside others, whose agents have much in common with those of this one: all tell somebody of their own what happens.
-    #[must_use]
-    pub fn beside(
+    /// The same beside others, whose agents have much in common with those of this one, and tell somebody of their own what happens; with
+    /// tasks that write to those of a group, and of no other, whatever the settings say.
+    pub(crate) fn among(
         surroundings: Arc<dyn Surroundings>,
-        common: Arc<Common>,
-        sink: Arc<dyn Sink>,
+        (common, sink): (Arc<Common>, Arc<dyn Sink>),
         alike: Alike,
+        peers: Option<Peers>,
     ) -> Self {
         let slots = Arc::new(Semaphore::new(common.concurrency.max(1)));
         let around = Around::default();
         let sink = Arc::new(Masked::new(sink, Arc::clone(&around.mask)));
         let (taken, alive) = (Mutex::default(), Mutex::default());
-        let peers = common.settings.peers.map(Peers::new);
         Self(Arc::new(Shared {
             surroundings,
             common,

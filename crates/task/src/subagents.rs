@@ -12,6 +12,7 @@
 
 mod config;
 mod error;
+mod groups;
 mod hooks;
 mod load;
 mod plan;
@@ -41,6 +42,7 @@ pub use self::{
     state::{SubAgentState, SubAgentStatus},
 };
 use self::{
+    groups::Groups,
     hooks::Tail,
     run::{End, Run},
     shared::Shared,
@@ -75,6 +77,7 @@ pub struct SubAgentManager {
     stop_hooks: Arc<[HookDef]>,
     desk: Desk,
     broker: Broker,
+    peers: Groups,
     sink: Arc<dyn Sink>,
     tail: Tail,
 }
@@ -107,6 +110,7 @@ impl SubAgentManager {
             stop_hooks: Arc::default(),
             desk: Desk::new(secret::DEFAULT_PATIENCE),
             broker: Broker::unattended(),
+            peers: Groups::default(),
             sink: Arc::new(Silent),
             tail: Tail::default(),
         }

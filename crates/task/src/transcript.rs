@@ -41,7 +41,7 @@ pub use self::{
     claim::Claim,
     meta::{Meta, Stamp, State},
     page::{Item, Page},
-    reader::{Damage, Entry, Follow, Harm, Loaded, Record},
+    reader::{Damage, Entry, Follow, Harm, Loaded, Record, Stretch},
     retention::Retention,
     store::{Standing, Store},
     tree::{Node, tree},

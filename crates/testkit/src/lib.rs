@@ -4,6 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`endpoint`] | a scripted model behind the wire formats of the providers |
+//! | [`knock`] | requests over HTTP by hand |
 //! | [`collector`] | somebody who takes whatever is posted |
 //! | [`scratch`] | a directory that is gone when the test ends |
 //! | [`sample`] | Rust workspaces written from a short description |
@@ -23,6 +24,7 @@
 )]
 
 pub mod collector;
+pub mod knock;
 pub mod pages;
 pub mod repo;
 pub mod sample;

@@ -133,6 +133,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("hosts-suite", &["agents-system", "agents-testkit"]),
     ("models-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("mcp-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
+    ("dashboard-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("restate-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("faults-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
 ];

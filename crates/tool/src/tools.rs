@@ -15,6 +15,8 @@ pub mod web;
 mod write;
 mod yields;
 
+use std::sync::{Arc, LazyLock};
+
 pub use bash::Bash;
 pub use edit::{Edit, EditInput, Replacement};
 pub use find::{Find, FindInput};
@@ -34,7 +36,7 @@ use crate::{
     context::CallContext,
     policy::Effects,
     rights::Subject,
-    tool::{Intent, ToolError},
+    tool::{Intent, Tool, ToolError},
 };
 
 /// Larger files are not read whole.
@@ -42,12 +44,18 @@ const MAX_FILE: u64 = 32 * 1024 * 1024;
 
 /// Adds the tools that work on files, and the one that runs programs if there is a keeper for them.
 pub fn add_all(catalogue: &mut Catalogue, bash: Option<Bash>) -> Result<(), TwoTools> {
-    catalogue.add(Read)?;
-    catalogue.add(Write)?;
-    catalogue.add(Edit)?;
-    catalogue.add(Search::default())?;
-    catalogue.add(Find)?;
-    catalogue.add(Outline)?;
+    // They keep nothing of whoever calls them: there is one of each for all agents.
+    static ALL: LazyLock<[Arc<dyn Tool>; 6]> = LazyLock::new(|| {
+        [
+            Arc::new(Read),
+            Arc::new(Write),
+            Arc::new(Edit),
+            Arc::new(Search::default()),
+            Arc::new(Find),
+            Arc::new(Outline),
+        ]
+    });
+    ALL.iter().try_for_each(|tool| catalogue.add_shared(Arc::clone(tool)))?;
     bash.map_or(Ok(()), |bash| catalogue.add(bash))
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn run(
         },
         company: company.member(),
     });
-    door::attend(company, output, |cancel| Box::pin(serve(grounds, cancel)))?;
+    company.attend(output, |cancel| Box::pin(serve(grounds, cancel)))?;
     Ok(ExitCode::SUCCESS)
 }
 

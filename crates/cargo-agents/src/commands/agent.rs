@@ -67,7 +67,7 @@ pub(crate) fn run(
 }
 
 /// All agents as seen from here.
-pub(super) struct Found {
+pub(crate) struct Found {
     pub(super) agents: Agents,
     /// How they were looked for, to do it again.
     pub(super) search: Search,

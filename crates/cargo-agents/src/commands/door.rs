@@ -57,6 +57,18 @@ impl Company {
         self.told.try_iter().for_each(|finding| output.findings([&finding]));
     }
 
+    /// Keeps a door open behind which tasks run, and tells what there is to say about them.
+    pub(super) fn attend<'a>(
+        self,
+        output: &Output,
+        serve: impl FnOnce(CancellationToken) -> Serving<'a>,
+    ) -> Result<(), Failure> {
+        let served = stay(|| self.say(output), serve);
+        self.end(output);
+        served?;
+        Failure::if_interrupted()
+    }
+
     /// The door is closed.
     fn end(self, output: &Output) {
         self.say(output);
@@ -147,8 +159,15 @@ pub(super) type Serving<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> +
 
 /// Keeps a door open until nobody is there any more, or we are interrupted.
 pub(super) fn attend<'a>(
-    company: Company,
-    output: &Output,
+    serve: impl FnOnce(CancellationToken) -> Serving<'a>,
+) -> Result<(), Failure> {
+    stay(|| (), serve)?;
+    Failure::if_interrupted()
+}
+
+/// The same, with something to do now and then.
+fn stay<'a>(
+    meanwhile: impl Fn(),
     serve: impl FnOnce(CancellationToken) -> Serving<'a>,
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -163,7 +182,7 @@ pub(super) fn attend<'a>(
             tokio::select! {
                 served = &mut serving => return served,
                 () = tokio::time::sleep(TICK) => {
-                    company.say(output);
+                    meanwhile();
                     if process::interrupted() {
                         cancel.cancel();
                     }
@@ -173,7 +192,5 @@ pub(super) fn attend<'a>(
     });
     // Whoever reads standard input cannot be told to stop.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    company.end(output);
-    served?;
-    Failure::if_interrupted()
+    served
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::show::not_found;
 use crate::{
     failure::Failure,
-    here::{BrokenWorkspace, visit},
+    here::{BrokenWorkspace, Here, visit},
     output::Output,
     settings::Settings,
 };
@@ -74,6 +74,38 @@ struct ContributionView {
 }
 
 pub(crate) fn run(settings: &Settings, output: &Output, name: &str) -> Result<ExitCode, Failure> {
+    explained(settings, name, |here, all, skills| {
+        if output.is_json() {
+            output.document(&ExplainDocument::new(all, skills))?;
+        } else {
+            for explanation in all {
+                render(explanation, output)?;
+                render_skills(explanation, skills, output)?;
+            }
+            output.findings(&here.findings);
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+impl ExplainDocument {
+    fn new(all: &[Explanation<'_>], skills: &Skills) -> Self {
+        Self { plugins: all.iter().map(|it| view(it, skills)).collect() }
+    }
+
+    /// All plugins of a name, here and now.
+    #[cfg(feature = "http")]
+    pub(crate) fn now(settings: &Settings, name: &str) -> Result<Self, Failure> {
+        explained(settings, name, |_, all, skills| Ok(Self::new(all, skills)))
+    }
+}
+
+/// Finds out everything about the plugins of a name, and hands it on.
+fn explained<T>(
+    settings: &Settings,
+    name: &str,
+    work: impl FnOnce(&Here<'_>, &[Explanation<'_>], &Skills) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     visit(settings, Acquire::Never, BrokenWorkspace::Fails, |here, _| {
         let workspace = here.workspace.as_ref();
         let all = here.registries.explain(&here.set, name, workspace, &settings.cwd);
@@ -82,17 +114,7 @@ pub(crate) fn run(settings: &Settings, output: &Output, name: &str) -> Result<Ex
             return Err(not_found(here, name));
         }
         let skills = here.registries.skills(&here.set, workspace, &settings.cwd, Fetch::Never);
-        if output.is_json() {
-            let plugins = all.iter().map(|it| view(it, &skills)).collect();
-            output.document(&ExplainDocument { plugins })?;
-        } else {
-            for explanation in &all {
-                render(explanation, output)?;
-                render_skills(explanation, &skills, output)?;
-            }
-            output.findings(&here.findings);
-        }
-        Ok(ExitCode::SUCCESS)
+        work(here, &all, &skills)
     })
 }
 

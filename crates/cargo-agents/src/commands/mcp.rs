@@ -36,7 +36,7 @@ pub(crate) fn run(
     output.findings(&findings);
     #[cfg(feature = "http")]
     if let Some(port) = http {
-        door::attend(company, output, |cancel| {
+        company.attend(output, |cancel| {
             Box::pin(over_http::serve(settings, output, port, offer, terms, cancel))
         })?;
         return Ok(ExitCode::SUCCESS);
@@ -44,7 +44,7 @@ pub(crate) fn run(
     if io::stdin().is_terminal() {
         output.talk("waiting for an MCP client on standard input; `cargo agents mcp --help` says how to register it");
     }
-    door::attend(company, output, |cancel| Box::pin(over_pipes(offer, terms, cancel)))?;
+    company.attend(output, |cancel| Box::pin(over_pipes(offer, terms, cancel)))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -54,12 +54,12 @@ pub(crate) fn run(
 }
 
 /// Where runs are kept.
-fn journals(settings: &Settings) -> Journals {
+pub(super) fn journals(settings: &Settings) -> Journals {
     Journals::new(settings.dirs.state.join("plans"))
 }
 
 /// The run that is meant: its name, a part of it, or `last` for the newest one.
-fn meant(journals: &Journals, text: &str) -> Result<RunId, Failure> {
+pub(super) fn meant(journals: &Journals, text: &str) -> Result<RunId, Failure> {
     let exact = RunId::parse(text).filter(|it| journals.home(it).is_dir());
     if let Some(id) = exact.filter(|_| text != "last") {
         return Ok(id);

@@ -130,6 +130,19 @@ struct HostView {
 }
 
 pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Failure> {
+    let (document, findings) = look(settings)?;
+    if output.is_json() {
+        output.document(&document)?;
+    } else {
+        render(&document, output)?;
+        output.flush()?;
+        output.findings(&findings);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The same as values.
+pub(crate) fn look(settings: &Settings) -> Result<(StatusDocument, Vec<Finding>), Failure> {
     visit(settings, Acquire::Never, BrokenWorkspace::Fails, |here, _| {
         let root = root_of(here)?;
         let config = here.registries.config;
@@ -177,14 +190,7 @@ pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Fail
             agreements,
             findings: findings.iter().map(FindingView::from).collect(),
         };
-        if output.is_json() {
-            output.document(&document)?;
-        } else {
-            render(&document, output)?;
-            output.flush()?;
-            output.findings(&findings);
-        }
-        Ok(ExitCode::SUCCESS)
+        Ok((document, findings))
     })
 }
 

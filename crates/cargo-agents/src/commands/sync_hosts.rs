@@ -179,8 +179,18 @@ impl Brought {
     }
 
     pub(super) fn document(&self, mode: Mode) -> SyncHostsDocument {
-        let views = self.plan.changes.iter().flat_map(view).collect();
-        document(views, self, mode)
+        document(self.views(), self, mode)
+    }
+
+    /// What changed, or would change, with what people look at before they agree.
+    fn views(&self) -> Vec<ChangeView> {
+        let mut views: Vec<ChangeView> = self.plan.changes.iter().flat_map(view).collect();
+        for view in views.iter_mut().filter(|it| it.kind == "skill" && it.action == "updated") {
+            let review = self.settled.as_ref().and_then(|it| it.reviews.get(&view.name));
+            view.lines = review.map(|review| review.lines);
+            view.diff = review.map(|review| review.diff.clone());
+        }
+        views
     }
 }
 
@@ -262,13 +272,8 @@ fn report(
 ) -> Result<(), Failure> {
     let Brought { plan, findings, settled, .. } = brought;
     let is_meant = |name: &str| only.is_none_or(|only| only == name);
-    let mut views: Vec<ChangeView> = plan.changes.iter().flat_map(view).collect();
+    let mut views = brought.views();
     views.retain(|view| is_meant(&view.name));
-    for view in views.iter_mut().filter(|it| it.kind == "skill" && it.action == "updated") {
-        let review = settled.as_ref().and_then(|it| it.reviews.get(&view.name));
-        view.lines = review.map(|review| review.lines);
-        view.diff = review.map(|review| review.diff.clone());
-    }
     if output.is_json() {
         return output.document(&document(views, brought, mode));
     }

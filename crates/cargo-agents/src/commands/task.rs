@@ -139,14 +139,14 @@ fn from_afar(
     output: &Output,
     command: &TaskCommand,
 ) -> Result<ExitCode, Failure> {
-    use background::wire::Consent;
+    use agents_task::broker::Reply;
     match command {
         TaskCommand::Attach { id } => attach::run(settings, output, id),
         TaskCommand::Cancel { ids } => control::cancel(settings, output, ids),
         TaskCommand::Approve { ask, lasting } => {
-            control::answer(settings, output, ask, Consent::from(*lasting))
+            control::answer(settings, output, ask, Reply::from(*lasting))
         }
-        TaskCommand::Deny { ask } => control::answer(settings, output, ask, Consent::No),
+        TaskCommand::Deny { ask } => control::answer(settings, output, ask, Reply::No),
         TaskCommand::Supervisor { stop, cancel } => {
             control::supervisor(settings, output, control::Stop::said(*stop, *cancel))
         }
@@ -162,6 +162,15 @@ use from_afar as in_background;
 fn from_afar(_: &Settings, _: &Output, _: &TaskCommand) -> Result<ExitCode, Failure> {
     let message = "tasks run in the background on Unix only";
     Err(Failure::new(ErrorKind::Usage, message))
+}
+
+/// Whatever is asked of the supervisor from elsewhere than a terminal.
+#[cfg(all(unix, feature = "http"))]
+pub(super) mod afar {
+    pub(crate) use super::{
+        background::resume,
+        control::{TaskAsksDocument, answer_one, cancel_one},
+    };
 }
 
 /// The task that is meant: the beginning of an id, or `last` for the newest one that nobody but the user started.

@@ -68,6 +68,7 @@ fn the_help_of_an_empty_home_reads_like_this() {
       command      See the workflow commands of your coding agents
       completions  Print a completion script for a shell
       config       See the settings that count, and where they come from
+      dashboard    See tasks, plans, questions and plugins in a page in your browser, and answer them there
       diff         Show what `sync` would change, line by line
       disable      Turn a plugin off, whatever else is said about it
       doctor       Find out what is wrong on this machine, and what to do about it
@@ -204,11 +205,4 @@ fn a_broken_configuration_is_an_error_with_its_place_and_never_defaults() {
         assert_eq!(run.code, Some(2), "{args:?}: {run:?}");
         assert!(run.stderr.contains("config.toml:2:16"), "{args:?}: {run:?}");
     }
-}
-
-#[test]
-fn a_reserved_name_of_a_later_version_says_so() {
-    let run = World::new().agents(&["dashboard"]);
-    assert_eq!(run.code, Some(2));
-    assert!(run.stderr.contains("reserved for a later version"), "{run:?}");
 }

@@ -25,6 +25,8 @@ mod command_line;
 mod config;
 mod consent;
 mod custom_predicates;
+#[cfg(unix)]
+mod dashboard;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod hook_load;

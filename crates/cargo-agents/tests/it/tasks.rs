@@ -19,7 +19,7 @@ use crate::{
 
 mod at_terminal;
 #[cfg(unix)]
-mod background;
+pub(crate) mod background;
 mod by_host;
 mod isolated;
 mod kept;
@@ -29,6 +29,7 @@ mod once;
 mod racing;
 pub(crate) mod secrets;
 pub(crate) mod telemetry;
+mod unread;
 
 /// A workspace whose only model plays this script, with an agent `helper` that may use everything.
 pub(crate) struct Stage {

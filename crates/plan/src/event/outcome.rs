@@ -3,6 +3,7 @@
 use std::fmt;
 
 use agents_model::cost::MicroDollars;
+use agents_task::TaskId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -66,6 +67,9 @@ pub struct Outcome {
     /// Who worked for it.
     #[serde(default, skip_serializing_if = "Source::is_worked_for")]
     pub source: Source,
+    /// The task whose transcript tells how, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
 }
 
 /// Where a result comes from.
@@ -107,6 +111,7 @@ impl Outcome {
             text: String::new(),
             spent: Spent::default(),
             source: Source::Work,
+            task: None,
         }
     }
 
@@ -132,6 +137,7 @@ impl From<&agents_task::Outcome> for Outcome {
                 cost: report.cost.unwrap_or_default(),
             },
             source: Source::Work,
+            task: Some(outcome.id),
         }
     }
 }

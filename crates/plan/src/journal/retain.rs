@@ -77,7 +77,11 @@ impl Journals {
         Ok(runs)
     }
 
-    fn ids(&self) -> Result<Vec<RunId>, JournalError> {
+    /// The names of all runs, in no order.
+    ///
+    /// # Errors
+    /// The directory cannot be read. One that does not exist is empty.
+    pub fn ids(&self) -> Result<Vec<RunId>, JournalError> {
         let failed = |source| JournalError::Io { path: self.dir.clone(), source };
         let entries = match fs_err::read_dir(&self.dir) {
             Ok(entries) => entries,

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use agents_task::TaskId;
 use camino::{Utf8Path, Utf8PathBuf};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, named_params, params};
 use rusqlite_migration::{M, Migrations};
@@ -326,6 +327,8 @@ struct Slim<'o> {
     spent: Spent,
     #[serde(skip_serializing_if = "Source::is_worked_for")]
     source: Source,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<TaskId>,
 }
 
 /// What an outcome has handed in.
@@ -348,8 +351,10 @@ fn body_of(event: &Event) -> Result<Option<String>, serde_json::Error> {
         }
         What::Ended { outcome, .. } | What::Recalled { outcome, .. } => {
             // The output is often large and seldom looked at, so it stands beside it.
-            let Outcome { ending, message, text, spent, source, output: _ } = outcome.as_ref();
-            let slim = Slim { ending: *ending, message, text, spent: *spent, source: *source };
+            let Outcome { ending, message, text, spent, source, task, output: _ } =
+                outcome.as_ref();
+            let (ending, spent, source, task) = (*ending, *spent, *source, *task);
+            let slim = Slim { ending, message, text, spent, source, task };
             serde_json::to_string(&slim).map(Some)
         }
         What::TimedOut { deadline, .. } => serde_json::to_string(deadline).map(Some),

@@ -72,7 +72,7 @@ fn unique(event: &Event, call: &str) -> String {
 }
 
 /// What a call is about, in one line.
-fn title(tool: &str, input: &Value) -> String {
+pub(crate) fn title(tool: &str, input: &Value) -> String {
     let words = ["command", "path", "file_path", "pattern", "query", "url", "prompt", "name"];
     let about = words.iter().find_map(|it| input[*it].as_str());
     let line = about.and_then(|it| it.lines().next()).unwrap_or_default();

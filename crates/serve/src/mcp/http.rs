@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Door;
 use crate::{
-    http::{self, Guard, Token},
+    http::{self, Guard, Said, Token},
     offer::Offer,
     tasks::Terms,
 };
@@ -31,7 +31,7 @@ pub async fn serve_http(
     token: Token,
     cancel: CancellationToken,
 ) -> io::Result<()> {
-    let guard = Guard::new(token, listener.local_addr()?.port());
+    let guard = Guard::new(token, Said::InHeader, listener.local_addr()?.port());
     let (door, asks) = Door::new(offer, terms, &cancel);
     let answering = tokio::spawn(asks);
     let config = StreamableHttpServerConfig::default()

@@ -4,14 +4,17 @@
 //! whether a machine has it already; and git checks that what arrived is what was sent. What comes back is a patch, which
 //! [`Worktrees::take_back`] turns into a worktree that is closed like one that was worked in here.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use agents_system::{finding::Finding, lock::Lock, progress::Progress};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    Beginning, Carry, IsolateError, Repository, Worktree, Worktrees, carried, gc::remove_tree,
-    git::Git, utf8,
+    Beginning, Carry, IsolateError, Repository, Worktree, Worktrees, carried,
+    checkout::{Checkout, Trees},
+    gc::remove_tree,
+    git::Git,
+    utf8,
 };
 use crate::id::TaskId;
 
@@ -105,8 +108,8 @@ impl Worktrees {
         Ok(reference)
     }
 
-    /// Unpacks it below `home`, where all commits of one workspace share what they have in common, and tells where its files are. What
-    /// is there already is not unpacked again.
+    /// Unpacks it below `home`, where all commits of one workspace share what they have in common. What is there already is not
+    /// unpacked again; what has not been used for long is taken away.
     ///
     /// # Errors
     /// It cannot be had, or is not what it is said to be.
@@ -114,14 +117,15 @@ impl Worktrees {
         home: &Utf8Path,
         commit: &str,
         source: &Source,
-    ) -> Result<Utf8PathBuf, IsolateError> {
-        let (store, tree) = (home.join("store"), home.join("trees").join(commit));
-        let done = home.join("trees").join(format!("{commit}.done"));
+    ) -> Result<Checkout, IsolateError> {
+        let (store, trees) = (home.join("store"), home.join("trees"));
+        let trees = Trees(&trees);
+        let tree = trees.tree(commit);
         let _one_at_a_time = Lock::acquire(&home.join("lock"), PATIENCE, &Progress::silent())?;
-        if done.is_file() && tree.is_dir() {
-            return Ok(tree);
+        if trees.is_whole(commit) {
+            return trees.hold(commit);
         }
-        fs_err::create_dir_all(home.join("trees"))?;
+        fs_err::create_dir_all(trees.0)?;
         let git = Git::of(&store);
         if !store.join("HEAD").is_file() {
             Git::anywhere().run(None, ["init", "--quiet", "--bare", "--", store.as_str()])?;
@@ -143,8 +147,10 @@ impl Worktrees {
         git.run(None, ["update-ref", &format!("refs/agents/workspaces/{commit}"), commit])?;
         let add = ["worktree", "add", "--quiet", "--detach", "--", tree.as_str(), commit];
         git.run(None, add)?;
-        fs_err::write(&done, "")?;
-        Ok(tree)
+        let checkout = trees.hold(commit)?;
+        // Whoever cannot be rid of the old ones still has the new one.
+        let _ = trees.sweep(&git, SystemTime::now());
+        Ok(checkout)
     }
 
     /// A worktree that begins from the commit that a parcel was made of, with what was done elsewhere in it.

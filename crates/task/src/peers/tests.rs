@@ -164,3 +164,42 @@ fn whoever_is_told_to_end_waits_no_longer() {
     let waited = block_on(check.call(serde_json::json!({"wait_ms": 86_400_000}), &context));
     assert!(matches!(waited, Err(agents_tool::ToolError::Cancelled)));
 }
+
+#[test]
+fn of_those_with_the_same_name_the_living_one_is_meant_and_of_two_nobody() {
+    let peers = Peers::new(PeerLimits::default());
+    let join = |name: &str| {
+        peers.join(TaskId::new(), TaskPath::root().child(name, &Taken::default()), None)
+    };
+    let (writer, first) = (join("writer"), join("worker"));
+    drop(first);
+    let ended = writer.send("worker", "x");
+    assert_eq!(ended, Err(PeerError::TargetTerminated("worker".to_owned())));
+    let second = join("worker");
+    writer.send("worker", "x").unwrap();
+    assert_eq!(second.waiting(), 1);
+    let third = join("worker");
+    let unclear = writer.send("worker", "x");
+    assert_eq!(unclear, Err(PeerError::TargetNotFound("worker".to_owned())));
+    writer.send(&third.id.to_string(), "x").unwrap();
+}
+
+#[test]
+fn a_group_that_lives_long_forgets_those_that_have_ended() {
+    let peers = Peers::new(PeerLimits::default());
+    let path = |name: &str| TaskPath::root().child(name, &Taken::default());
+    let parent = peers.join(TaskId::new(), path("parent"), None);
+    let child = peers.join(
+        TaskId::new(),
+        path("parent").child("child", &Taken::default()),
+        Some(parent.id),
+    );
+    let id = parent.id;
+    drop(parent);
+    for _ in 0..3 * REMEMBERED {
+        drop(peers.join(TaskId::new(), path("one"), None));
+    }
+    let members = peers.members();
+    assert!(members.len() <= REMEMBERED + 2, "{}", members.len());
+    assert!(members.contains_key(&id) && members.contains_key(&child.id), "one of them lives");
+}

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use agents_agent::definition::{self, Isolation, Spawns};
 use agents_tool::{CallContext, secrets::Mask, tools};
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
@@ -111,11 +111,11 @@ impl Task {
         let Self { mut agent, alive, peer, runner, .. } = *self;
         brief.iter().for_each(|it| Arc::make_mut(&mut agent).brief(it));
         let running = run_begun(agent, Ground { recorder, ..ground }, emitter);
-        Box::pin(async move {
-            let outcome = running.await;
+        // An `async` block would keep what it waits for twice.
+        Box::pin(running.map(move |outcome| {
             drop((slot, alive, peer));
             hidden_in(outcome, &runner.0.around.mask)
-        })
+        }))
     }
 
     /// Who writes it down. It is there before the task is, so that whoever knows its id finds it.

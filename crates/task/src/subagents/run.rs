@@ -49,15 +49,13 @@ pub(super) fn state_of(outcome: &Outcome) -> SubAgentState {
 
 /// Lives, and ends what goes with it.
 pub(super) fn run(ready: Ready, guard: Guard<End>) -> impl Future<Output = ()> + Send + 'static {
-    let (id, path, living) = (ready.id(), ready.path().clone(), ready.live());
-    async move {
-        let outcome = match AssertUnwindSafe(living).catch_unwind().await {
-            Ok(outcome) => outcome,
-            // Its last event has told the same: `Emitter` sees to it.
-            Err(_) => Box::new(Outcome::broke_down(id, path, true)),
-        };
+    let (id, path) = (ready.id(), ready.path().clone());
+    // An `async` block would keep what it waits for twice.
+    AssertUnwindSafe(ready.live()).catch_unwind().map(move |lived| {
+        // Its last event has told the same: `Emitter` sees to it.
+        let outcome = lived.unwrap_or_else(|_| Box::new(Outcome::broke_down(id, path, true)));
         guard.settle(state_of(&outcome), Some(outcome));
-    }
+    })
 }
 
 /// The guard of a run was dropped: the wrapper around it panicked, or its runtime went away.

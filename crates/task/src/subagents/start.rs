@@ -63,7 +63,8 @@ impl SubAgentManager {
         };
         let session = Session { known, model, tools };
         let alike = self.shared.alike.clone();
-        let runner = Runner::beside(Arc::new(session), common, Arc::new(sink), alike);
+        let peers = self.peers.of(plan.as_ref().map(|(_, events)| events));
+        let runner = Runner::among(Arc::new(session), (common, Arc::new(sink)), alike, peers);
         // The definition says what it may do; the user may do all that the configuration allows.
         request.mode = own.permission_mode;
         let most = PermissionMode::BypassPermissions;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::wire::Begin;
 use crate::{
     id::{TaskId, TaskPath},
+    limits::Limits,
     outcome::Ending,
     telemetry::TraceId,
 };
@@ -68,6 +69,9 @@ pub struct Meta {
     /// Money; `None` where the price is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<MicroDollars>,
+    /// How far it may go; nothing is known of tasks of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
     /// The tools of MCP servers that it had.
     #[serde(default)]
     pub mcp_tool_names: Vec<String>,

@@ -1,9 +1,9 @@
 //! Reading a transcript, whatever happened to it.
 
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufRead as _, Read as _, Seek as _, SeekFrom};
 
 use agents_model::{Message, Usage, cost::MicroDollars};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -155,6 +155,45 @@ impl Follow {
         let text = String::from_utf8_lossy(&lines);
         Ok(text.lines().filter_map(|it| entry(it.trim())).collect())
     }
+}
+
+/// A part of a transcript.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stretch {
+    /// What could be read.
+    pub entries: Vec<Entry>,
+    /// The byte where the next part begins.
+    pub next: u64,
+    /// How many bytes there are.
+    pub of: u64,
+}
+
+/// The whole lines from a byte on, about so many bytes of them: one that is longer than that is there as a whole. Half a line waits for
+/// its other half. A file that is shorter than it was is read from its beginning.
+pub(super) fn stretch(path: &Utf8Path, from: u64, most: u64) -> io::Result<Stretch> {
+    let mut file = match fs_err::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(Stretch { entries: Vec::new(), next: 0, of: 0 });
+        }
+        Err(error) => return Err(error),
+    };
+    let of = file.metadata()?.len();
+    let from = if from > of { 0 } else { from };
+    file.seek(SeekFrom::Start(from))?;
+    let mut lines = io::BufReader::new(file.take(of - from));
+    let (mut entries, mut next) = (Vec::new(), from);
+    let mut line = Vec::new();
+    while next - from < most {
+        line.clear();
+        lines.read_until(b'\n', &mut line)?;
+        if line.last() != Some(&b'\n') {
+            break;
+        }
+        next += line.len() as u64;
+        entries.extend(entry(String::from_utf8_lossy(&line).trim()));
+    }
+    Ok(Stretch { entries, next, of })
 }
 
 /// Reads what can be read.

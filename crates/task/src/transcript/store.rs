@@ -18,7 +18,7 @@ use super::{
     caught_up::caught_up,
     chain::{self, ChainKey, Verdict},
     meta::{Meta, Stamp, State},
-    reader::{self, Follow, Loaded},
+    reader::{self, Follow, Loaded, Stretch},
     retention::{self, Known, Retention},
     sync::Syncer,
     unsaved::Unsaved,
@@ -159,6 +159,16 @@ impl Store {
     #[must_use]
     pub fn follow(&self, id: TaskId) -> Follow {
         Follow::new(self.path(id))
+    }
+
+    /// A part of a transcript: the records from a byte on, 0 at first and [`Stretch::next`] then, and about so many bytes of them.
+    ///
+    /// # Errors
+    /// The file cannot be read. One that does not exist yet has nothing in it.
+    pub fn stretch(&self, id: TaskId, from: u64, most: u64) -> Result<Stretch, TranscriptError> {
+        let path = self.path(id);
+        let failed = |source| TranscriptError::Io { path: path.clone(), source };
+        reader::stretch(&path, from, most).map_err(failed)
     }
 
     /// Begins the transcript of a task. It always can: what cannot be written is among the [`problems`](Self::problems), and the

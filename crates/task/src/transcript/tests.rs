@@ -169,6 +169,37 @@ fn a_torn_last_line_is_said_and_the_rest_is_read() {
     }
 }
 
+/// Whoever reads on from where they stopped has everything, once, in whatever steps.
+#[test]
+fn a_transcript_can_be_read_in_parts() {
+    use std::io::Write as _;
+    let scratch = Scratch::new();
+    let store = Store::new(&scratch.path("tasks"));
+    let nothing = Stretch { entries: Vec::new(), next: 0, of: 0 };
+    assert_eq!(store.stretch(TaskId::new(), 0, 100).unwrap(), nothing, "it is not there yet");
+    let id = run(&store, &talk());
+    let all = store.load(id).unwrap().entries;
+    for most in [1, 300, 1 << 20] {
+        let (mut seen, mut from) = (Vec::new(), 0);
+        loop {
+            let part = store.stretch(id, from, most).unwrap();
+            from = part.next;
+            seen.extend(part.entries);
+            if part.next == part.of {
+                break;
+            }
+        }
+        assert_eq!(seen, all, "{most} bytes at a time");
+    }
+    let end = store.stretch(id, 0, 1 << 20).unwrap().next;
+    let mut file = fs_err::OpenOptions::new().append(true).open(store.path(id)).unwrap();
+    file.write_all(b"{\"seq\": 99").unwrap();
+    let half = store.stretch(id, end, 1 << 20).unwrap();
+    assert_eq!((half.entries.len(), half.next), (0, end), "half a line waits");
+    let beyond = store.stretch(id, end + 1000, 1 << 20).unwrap();
+    assert_eq!(beyond.entries, all, "a shorter file is another one");
+}
+
 #[test]
 fn what_grows_can_be_followed() {
     let scratch = Scratch::new();

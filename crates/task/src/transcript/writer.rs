@@ -112,6 +112,7 @@ impl Writer {
             tool_calls: 0,
             usage: Usage::default(),
             cost: None,
+            limits: assignment.map(|agent| agent.limits),
             mcp_tool_names: Vec::new(),
             records: 0,
             incomplete: None,

@@ -98,7 +98,7 @@ pub(in crate::commands) fn one_line(text: &str, width: usize) -> String {
     format!("{}…", cut.trim_end())
 }
 
-fn document(found: &Found) -> AgentListDocument {
+pub(crate) fn document(found: &Found) -> AgentListDocument {
     let view = |candidate: &Candidate| AgentView {
         name: name_of(candidate),
         scope: scope_of(&candidate.source),

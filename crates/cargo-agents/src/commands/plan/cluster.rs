@@ -2,13 +2,16 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agents_agent::definition::{Isolation, PermissionMode};
+use agents_agent::{
+    AgentDefinition,
+    definition::{Isolation, PermissionMode, Source},
+};
 use agents_plan::{
     engine::{
         Start,
         restate::{
             Cluster, Pace, Packed, Server, Workshop,
-            wire::{Done, Parcel, Request, Way, Workspace},
+            wire::{Definition, Done, Parcel, Request, Way, Workspace},
         },
         settings::RestateSettings,
     },
@@ -32,6 +35,9 @@ use tokio::sync::mpsc;
 use super::{drive::Studio, work::short};
 use crate::{failure::Failure, settings::Settings};
 
+/// The most that definitions may have together: they go with every task.
+const MAX_AGENTS: usize = 512 * 1024;
+
 /// The cluster as whoever runs tasks.
 pub(super) type Afar = Cluster<Files>;
 
@@ -44,6 +50,8 @@ pub(super) struct Files {
     remote: Option<String>,
     mode: Option<PermissionMode>,
     allow: Vec<String>,
+    /// Those that were named on the command line.
+    agents: Vec<Definition>,
     tell: mpsc::UnboundedSender<(String, Box<Event>)>,
     note: mpsc::UnboundedSender<String>,
     /// What was packed; the same is not packed twice, nor by two at once.
@@ -73,12 +81,32 @@ pub(super) fn afar(studio: &Studio, run: &RunId) -> Result<Afar, Failure> {
         remote: said.remote.clone(),
         mode: studio.leave().mode,
         allow: studio.allow.clone(),
+        agents: named(&studio.place().agents())?,
         tell: studio.far.tell.clone(),
         note: studio.far.note.clone(),
         packed: Mutex::new(scratch),
     };
     let pace = Pace { replace: said.replace_after, ..Pace::default() };
     Ok(Cluster::new(run.clone(), server(said)?, Arc::new(files), pace))
+}
+
+/// The definitions that were named on the command line: workers do not have these files.
+fn named(agents: &[Arc<AgentDefinition>]) -> Result<Vec<Definition>, Failure> {
+    let mut all = Vec::new();
+    for agent in agents.iter().filter(|it| it.origin.source == Source::Named) {
+        let Some(path) = &agent.origin.file else { continue };
+        let text = fs_err::read_to_string(path)
+            .map_err(|error| Failure::new(ErrorKind::Usage, error.to_string()))?;
+        all.push(Definition { file: path.file_name().unwrap_or("agent.md").to_owned(), text });
+    }
+    let size: usize = all.iter().map(|it| it.text.len()).sum();
+    if size > MAX_AGENTS {
+        let message =
+            format!("the agents of `--agents` have {size} bytes, and workers take {MAX_AGENTS}");
+        return Err(Failure::new(ErrorKind::Usage, message)
+            .hint("name only those that the plan needs, or commit them to the workspace"));
+    }
+    Ok(all)
 }
 
 /// Ends what a run still does on a cluster.
@@ -132,6 +160,7 @@ impl Workshop for Files {
     fn request(&self, start: &Start) -> Request {
         let mut request = Request::new(&start.request, self.mode, &self.allow);
         request.name = Some(short(start.node.as_str()));
+        request.agents.clone_from(&self.agents);
         request
     }
 

@@ -102,6 +102,12 @@ impl Studio {
         named: &[Utf8PathBuf],
         engine: Engine,
     ) -> Result<Self, Failure> {
+        if let (Engine::Restate, Some(name)) = (engine, manner.secrets.first()) {
+            let message =
+                format!("secrets do not travel to workers, so nobody there gets `{name}`");
+            return Err(Failure::new(ErrorKind::Usage, message)
+                .hint("run the plan with `--engine local`, or without `--secret`"));
+        }
         let said = TaskSettings::load(&settings.dirs)?;
         let carry = if manner.dirty { Carry::Everything } else { Carry::Committed };
         let isolated = (carry, manner.settle());
@@ -127,7 +133,7 @@ impl Studio {
         let spans = Telemetry::start(&spans);
         let (floor, cancel) = (Floor::default(), CancellationToken::new());
         let (send, tasks) = mpsc::unbounded_channel();
-        let (note, notes) = mpsc::unbounded_channel();
+        let (note, notes) = mpsc::unbounded_channel::<String>();
         #[cfg(feature = "restate")]
         let far = Far {
             settings: agents_plan::engine::settings::RestateSettings::load(&settings.dirs)?,
@@ -136,7 +142,7 @@ impl Studio {
         };
         // Where all tasks run here, nobody has anything to say about others.
         #[cfg(not(feature = "restate"))]
-        drop::<mpsc::UnboundedSender<String>>(note);
+        drop(note);
         let (heard, interrupt) = (floor.clone(), cancel.clone());
         let shown = Arc::new(move |event: &TaskEvent| {
             // A program that ended because of Ctrl-C is not a reason to ask the model again.

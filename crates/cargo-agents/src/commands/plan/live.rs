@@ -74,7 +74,7 @@ impl<'a> Live<'a> {
             let took = took.map(|it| format!("  {}", span::told(it))).unwrap_or_default();
             self.line(&format!("  {}  {}{took}", event.mark(), event.told()));
         }
-        self.json(&PlanLine::Event(event))
+        self.json(&PlanLine::Event(Box::new(event)))
     }
 
     /// What an agent does.

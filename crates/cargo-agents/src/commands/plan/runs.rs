@@ -5,7 +5,7 @@ use std::{process::ExitCode, time::Duration};
 use agents_plan::{
     engine::wall_clock,
     event::What,
-    journal::{Journals, Retention, RunId, View},
+    journal::{Journals, Retention, RunId, Summary, View},
     schedule::Scheduler,
 };
 use agents_system::{explain::ErrorKind, process, span};
@@ -38,14 +38,14 @@ pub(crate) struct PlanListDocument {
     findings: Vec<FindingView>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct RunView {
+pub(crate) struct RunView {
     run: String,
     plan: String,
     /// `running`, `paused`, `suspended`, `completed`, `partly`, `failed`, `cancelled` or `out-of-budget`
     state: &'static str,
-    began_at: String,
+    pub(crate) began_at: String,
     changed_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
@@ -74,12 +74,43 @@ pub(crate) struct PlanGcDocument {
 }
 
 /// Where a run stands.
-pub(super) fn stand(journals: &Journals, id: &RunId, scheduler: &Scheduler) -> Stand {
+pub(crate) fn stand(journals: &Journals, id: &RunId, scheduler: &Scheduler) -> Stand {
     match scheduler.ending() {
         Some(ending) => Stand::Ended(ending),
         None if scheduler.is_paused() => Stand::Paused,
         None if journals.is_driven(id) => Stand::Running,
         None => Stand::Suspended,
+    }
+}
+
+/// Where a run stands, of which a few words are known.
+fn standing(journals: &Journals, run: &Summary) -> Result<Stand, Failure> {
+    match run.ending {
+        Some(ending) => Ok(Stand::Ended(ending)),
+        None => Ok(stand(journals, &run.id, &journals.view(&run.id)?.now()?)),
+    }
+}
+
+impl RunView {
+    fn new(run: &Summary, stand: Stand) -> Self {
+        Self {
+            run: run.id.to_string(),
+            plan: run.name.clone(),
+            state: stand.word(),
+            began_at: view::stamp(run.created),
+            changed_at: view::stamp(run.changed),
+            file: run.origin.file.as_ref().map(ToString::to_string),
+            dir: run.origin.dir.as_ref().map(ToString::to_string),
+            fork_of: run.origin.fork_of.clone(),
+        }
+    }
+
+    /// One run as it is now; `None` if it ended before it began.
+    #[cfg(feature = "http")]
+    pub(crate) fn now(journals: &Journals, id: &RunId) -> Result<Option<Self>, Failure> {
+        let Some(run) = journals.summary(id)? else { return Ok(None) };
+        let stand = standing(journals, &run)?;
+        Ok(Some(Self::new(&run, stand)))
     }
 }
 
@@ -89,10 +120,7 @@ pub(super) fn list(settings: &Settings, output: &Output, most: usize) -> Result<
     for run in journals.list()?.into_iter().take(most) {
         match run {
             Ok(run) => {
-                let stand = match run.ending {
-                    Some(ending) => Stand::Ended(ending),
-                    None => stand(&journals, &run.id, &journals.view(&run.id)?.now()?),
-                };
+                let stand = standing(&journals, &run)?;
                 runs.push((run, stand));
             }
             Err((id, error)) => {
@@ -101,16 +129,7 @@ pub(super) fn list(settings: &Settings, output: &Output, most: usize) -> Result<
         }
     }
     if output.is_json() {
-        let views = runs.iter().map(|(run, stand)| RunView {
-            run: run.id.to_string(),
-            plan: run.name.clone(),
-            state: stand.word(),
-            began_at: view::stamp(run.created),
-            changed_at: view::stamp(run.changed),
-            file: run.origin.file.as_ref().map(ToString::to_string),
-            dir: run.origin.dir.as_ref().map(ToString::to_string),
-            fork_of: run.origin.fork_of.clone(),
-        });
+        let views = runs.iter().map(|(run, stand)| RunView::new(run, *stand));
         output.document(&PlanListDocument {
             runs: views.collect(),
             findings: findings.iter().map(FindingView::from).collect(),
@@ -190,6 +209,12 @@ fn views(seen: &View, after: u64) -> Result<Vec<EventView>, Failure> {
 }
 
 pub(super) fn pause(settings: &Settings, output: &Output, run: &str) -> Result<ExitCode, Failure> {
+    output.line(pause_one(settings, run)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lets nothing more of a run start, and says so.
+pub(crate) fn pause_one(settings: &Settings, run: &str) -> Result<String, Failure> {
     let journals = journals(settings);
     let id = meant(&journals, run)?;
     if !journals.is_driven(&id) || orders::send(&journals, &id, &Order::Pause)? == Sent::Nobody {
@@ -198,9 +223,14 @@ pub(super) fn pause(settings: &Settings, output: &Output, run: &str) -> Result<E
         let message = format!("nobody runs `{id}` now: it is {}", stand.word());
         return Err(Failure::new(ErrorKind::Usage, message));
     }
-    output
-        .line(format!("{id} is paused: `cargo agents plan resume {id}` lets things start again"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(format!("{id} is paused: `cargo agents plan resume {id}` lets things start again"))
+}
+
+/// Lets a run go on in the process that drives it, and says so; `None` if nobody does.
+pub(crate) fn resume_driven(journals: &Journals, id: &RunId) -> Result<Option<String>, Failure> {
+    let resumes =
+        journals.is_driven(id) && orders::send(journals, id, &Order::Resume)? == Sent::Done;
+    Ok(resumes.then(|| format!("{id} goes on in the process that runs it")))
 }
 
 pub(super) fn cancel(
@@ -209,6 +239,16 @@ pub(super) fn cancel(
     run: &str,
     task: Option<&str>,
 ) -> Result<ExitCode, Failure> {
+    output.line(cancel_one(settings, run, task)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ends a run, or one of its tasks, and says so.
+pub(crate) fn cancel_one(
+    settings: &Settings,
+    run: &str,
+    task: Option<&str>,
+) -> Result<String, Failure> {
     let journals = journals(settings);
     let id = meant(&journals, run)?;
     let graph = journals.view(&id)?.now()?.graph().clone();
@@ -225,8 +265,7 @@ pub(super) fn cancel(
     }
     say(&journals, &id, &order, What::Cancelled { node: index })?;
     let what = task.map_or_else(|| id.to_string(), |task| format!("`{task}` of {id}"));
-    output.line(format!("{what} is cancelled"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(format!("{what} is cancelled"))
 }
 
 /// Says something to whoever drives a run, or writes it down if nobody does.

@@ -19,7 +19,7 @@ use super::{
     drive::{Opened, Run, Studio, drive, open, tell, tell_all},
     facts::{self, Found},
     journals, meant,
-    orders::{self, Order, Sent},
+    orders::Order,
     runs, team,
 };
 use crate::{
@@ -100,10 +100,9 @@ pub(super) fn resume(
     let journals = journals(settings);
     let id = meant(&journals, &args.run)?;
     if args.answers.is_empty()
-        && journals.is_driven(&id)
-        && orders::send(&journals, &id, &Order::Resume)? == Sent::Done
+        && let Some(said) = runs::resume_driven(&journals, &id)?
     {
-        output.line(format!("{id} goes on in the process that runs it"))?;
+        output.line(said)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut opened = open(&journals, &id)?;

@@ -24,7 +24,7 @@ pub(crate) enum PlanLine {
         tasks: usize,
     },
     /// Something changed, and is in the journal
-    Event(EventView),
+    Event(Box<EventView>),
     /// What an agent does meanwhile, as `cargo agents task run --json` tells it
     Task {
         /// The task of the plan
@@ -77,6 +77,9 @@ pub(crate) struct OutcomeView {
     /// Whether it is known from an earlier run, so that nobody worked for it this time
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) recalled: bool,
+    /// The id of the task that did it, for `task show`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
 }
 
 /// What was used.
@@ -107,7 +110,22 @@ pub(crate) struct PlanRunDocument {
     /// `running`, `paused`, `suspended`, `completed`, `partly`, `failed`, `cancelled` or `out-of-budget`
     state: &'static str,
     spent: SpentView,
+    /// How much it may use altogether
+    budget: BudgetView,
     tasks: Vec<TaskView>,
+}
+
+/// How much may be used; what is missing has no limit.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct BudgetView {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    /// In micro-dollars
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -128,7 +146,7 @@ struct TaskView {
 
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stand {
+pub(crate) enum Stand {
     Running,
     Paused,
     Suspended,
@@ -155,6 +173,7 @@ impl From<&Outcome> for OutcomeView {
             text: outcome.text.clone(),
             spent: outcome.spent.into(),
             recalled: outcome.source == Source::Memory,
+            id: outcome.task.map(|it| it.to_string()),
         }
     }
 }
@@ -166,7 +185,7 @@ impl From<Spent> for SpentView {
 }
 
 impl EventView {
-    pub(super) fn new(event: &Event, graph: &Graph) -> Self {
+    pub(crate) fn new(event: &Event, graph: &Graph) -> Self {
         let outcome = match &event.what {
             What::Ended { outcome, .. } | What::Recalled { outcome, .. } => Some(&**outcome),
             _ => None,
@@ -198,8 +217,14 @@ impl EventView {
         }
     }
 
+    /// When it happened.
+    #[cfg(feature = "http")]
+    pub(crate) fn at(&self) -> &str {
+        &self.at
+    }
+
     /// In a line for people.
-    pub(super) fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         let task = self.task.as_deref().unwrap_or("the run");
         let again = self.attempt.filter(|it| *it > 1).map(|it| format!(" (attempt {it})"));
         let again = again.unwrap_or_default();
@@ -227,7 +252,7 @@ impl EventView {
 }
 
 impl PlanRunDocument {
-    pub(super) fn new(run: &RunId, origin: &Origin, stand: Stand, scheduler: &Scheduler) -> Self {
+    pub(crate) fn new(run: &RunId, origin: &Origin, stand: Stand, scheduler: &Scheduler) -> Self {
         let graph = scheduler.graph();
         let tasks = graph.indices().zip(graph.nodes()).map(|(index, node)| TaskView {
             task: node.id.to_string(),
@@ -247,6 +272,11 @@ impl PlanRunDocument {
             fork_of: origin.fork_of.clone(),
             state: stand.word(),
             spent: scheduler.spent().into(),
+            budget: BudgetView {
+                turns: graph.budget().turns,
+                tokens: graph.budget().tokens,
+                cost: graph.budget().cost.map(|it| it.0),
+            },
             tasks: tasks.collect(),
         }
     }

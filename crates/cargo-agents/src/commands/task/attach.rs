@@ -5,7 +5,6 @@ use std::{ops::ControlFlow, process::ExitCode};
 use agents_system::{ask::Asker, process};
 use agents_task::{
     TaskId, TaskPath,
-    broker::Reply,
     transcript::{Standing, Store},
 };
 use tokio::sync::mpsc;
@@ -14,7 +13,7 @@ use super::{
     asks,
     background::{
         client::{Line, Start, open},
-        wire::{Asked, Began, Consent, Request, Say, is_last},
+        wire::{Asked, Began, Request, Say, is_last},
     },
     control::elsewhere,
     live::Live,
@@ -167,10 +166,7 @@ impl Watcher<'_> {
         let notes = asks::YES.map(|reply| reply.usually_means().to_owned());
         let reply = match asks::put(asker, format!("{path}: {question}"), notes).await {
             None => return Ok(ControlFlow::Break(())),
-            Some(Reply::Once) => Consent::Once,
-            Some(Reply::Task) => Consent::Task,
-            Some(Reply::Tree) => Consent::Tree,
-            Some(Reply::No) => Consent::No,
+            Some(reply) => reply,
         };
         let request = Request::Answer { ask, reply };
         let answered = match open(self.settings, &request, Start::Never).await? {

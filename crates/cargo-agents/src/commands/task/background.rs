@@ -34,6 +34,8 @@ use agents_system::{
     explain::ErrorKind,
     process::{Call, daemon},
 };
+#[cfg(feature = "http")]
+use agents_task::TaskId;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use serde::Serialize;
@@ -174,6 +176,29 @@ struct StartedView {
     path: String,
 }
 
+/// Has the supervisor run what could have been typed here, the first word of which is the name of the program.
+fn begin(settings: &Settings, argv: Vec<String>, input: Option<String>) -> Result<Began, Failure> {
+    let order = Order {
+        argv,
+        input,
+        cwd: settings.cwd.clone(),
+        mask: daemon::mask(),
+        env: env::everything().into_iter().map(|(key, it)| (key.into(), it.into())).collect(),
+    };
+    match client::ask(settings, &Request::Run(Box::new(order)), client::Start::IfNeeded)? {
+        Some(Say::Began(began)) => Ok(began),
+        _ => Err(client::unexpected()),
+    }
+}
+
+/// Goes on from a task, as `task resume --background` does: the id of the one that does.
+#[cfg(feature = "http")]
+pub(crate) fn resume(settings: &Settings, id: TaskId, prompt: String) -> Result<TaskId, Failure> {
+    let words = ["cargo-agents", "task", "resume", &id.to_string(), "-", "--background"];
+    let began = begin(settings, words.map(str::to_owned).to_vec(), Some(prompt))?;
+    began.tasks.first().map(|it| it.id).ok_or_else(client::unexpected)
+}
+
 /// Hands what was typed to the supervisor, and says what it is called.
 pub(super) fn hand_over(
     settings: &Settings,
@@ -192,17 +217,9 @@ pub(super) fn hand_over(
         })
     };
     let argv = without_cargo(std::env::args_os().collect());
-    let order = Order {
-        argv: argv.into_iter().map(word).collect::<Result<_, _>>()?,
-        input: reads.then(|| Input::Standard.text()).transpose()?,
-        cwd: settings.cwd.clone(),
-        mask: daemon::mask(),
-        env: env::everything().into_iter().map(|(key, it)| (key.into(), it.into())).collect(),
-    };
-    let said = client::ask(settings, &Request::Run(Box::new(order)), client::Start::IfNeeded)?;
-    let Some(Say::Began(Began { tasks, findings })) = said else {
-        return Err(client::unexpected());
-    };
+    let argv = argv.into_iter().map(word).collect::<Result<_, _>>()?;
+    let input = reads.then(|| Input::Standard.text()).transpose()?;
+    let Began { tasks, findings } = begin(settings, argv, input)?;
     if output.is_json() {
         let view =
             |it: wire::Task| StartedView { id: it.id.to_string(), path: it.path.to_string() };

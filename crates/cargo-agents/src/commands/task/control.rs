@@ -3,20 +3,24 @@
 use std::process::ExitCode;
 
 use agents_system::explain::ErrorKind;
-use agents_task::{TaskId, transcript::Standing};
+use agents_task::{
+    TaskId,
+    broker::Reply,
+    transcript::{Standing, Store},
+};
 use serde::Serialize;
 
 use super::{
     background::{
         Home,
         client::{Start, ask, unexpected},
-        wire::{Asked, Consent, How, Request, Running, Say, Status},
+        wire::{Asked, How, Request, Running, Say, Status},
     },
     meant, transcripts,
 };
 use crate::{args::Lasting, failure::Failure, output::Output, settings::Settings};
 
-impl From<Lasting> for Consent {
+impl From<Lasting> for Reply {
     fn from(lasting: Lasting) -> Self {
         match lasting {
             Lasting::Once => Self::Once,
@@ -54,28 +58,31 @@ pub(super) fn cancel(
     let ids: Result<Vec<TaskId>, Failure> =
         prefixes.iter().map(|prefix| meant(&store, prefix)).collect();
     for id in ids? {
-        let meta = store.meta(id)?;
-        let standing = store.standing(&meta);
-        if standing != Standing::Running {
-            output.talk(&format!(
-                "`{}` ({}) has ended: {}",
-                meta.path,
-                id.short(),
-                standing.word()
-            ));
-            continue;
-        }
-        let said = ask(settings, &Request::Cancel { task: id }, Start::Never)?;
-        let how = match said {
-            Some(Say::Done { how }) => how,
-            Some(_) => return Err(unexpected()),
-            None => return Err(elsewhere(id)),
-        };
-        let state = store.standing(&store.meta(id)?);
-        let hard = if how == How::Hard { " (it did not end by itself)" } else { "" };
-        output.talk(&format!("`{}` ({}): {}{hard}", meta.path, id.short(), state.word()));
+        output.talk(&cancel_one(settings, &store, id)?);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ends a task, and says what became of it when it has ended.
+pub(crate) fn cancel_one(
+    settings: &Settings,
+    store: &Store,
+    id: TaskId,
+) -> Result<String, Failure> {
+    let meta = store.meta(id)?;
+    let standing = store.standing(&meta);
+    if standing != Standing::Running {
+        return Ok(format!("`{}` ({}) has ended: {}", meta.path, id.short(), standing.word()));
+    }
+    let said = ask(settings, &Request::Cancel { task: id }, Start::Never)?;
+    let how = match said {
+        Some(Say::Done { how }) => how,
+        Some(_) => return Err(unexpected()),
+        None => return Err(elsewhere(id)),
+    };
+    let state = store.standing(&store.meta(id)?);
+    let hard = if how == How::Hard { " (it did not end by itself)" } else { "" };
+    Ok(format!("`{}` ({}): {}{hard}", meta.path, id.short(), state.word()))
 }
 
 /// A task that runs, and not for the supervisor.
@@ -106,21 +113,39 @@ struct AskView {
     question: String,
 }
 
-pub(super) fn asks(settings: &Settings, output: &Output) -> Result<ExitCode, Failure> {
-    let asks = match ask(settings, &Request::Asks, Start::Never)? {
-        None => Vec::new(),
-        Some(Say::Asks { asks }) => asks,
-        Some(_) => return Err(unexpected()),
-    };
-    if output.is_json() {
+/// The questions that wait for an answer.
+fn open_asks(settings: &Settings) -> Result<Vec<Asked>, Failure> {
+    match ask(settings, &Request::Asks, Start::Never)? {
+        None => Ok(Vec::new()),
+        Some(Say::Asks { asks }) => Ok(asks),
+        Some(_) => Err(unexpected()),
+    }
+}
+
+#[cfg(feature = "http")]
+impl TaskAsksDocument {
+    /// Those that wait now.
+    pub(crate) fn now(settings: &Settings) -> Result<Self, Failure> {
+        Ok(Self::from(open_asks(settings)?))
+    }
+}
+
+impl From<Vec<Asked>> for TaskAsksDocument {
+    fn from(asks: Vec<Asked>) -> Self {
         let view = |it: Asked| AskView {
             ask: it.ask,
             task: it.task.to_string(),
             path: it.path.to_string(),
             question: it.question,
         };
-        let asks = asks.into_iter().map(view).collect();
-        output.document(&TaskAsksDocument { asks })?;
+        Self { asks: asks.into_iter().map(view).collect() }
+    }
+}
+
+pub(super) fn asks(settings: &Settings, output: &Output) -> Result<ExitCode, Failure> {
+    let asks = open_asks(settings)?;
+    if output.is_json() {
+        output.document(&TaskAsksDocument::from(asks))?;
         return Ok(ExitCode::SUCCESS);
     }
     if asks.is_empty() {
@@ -136,14 +161,23 @@ pub(super) fn answer(
     settings: &Settings,
     output: &Output,
     asked: &str,
-    reply: Consent,
+    reply: Reply,
 ) -> Result<ExitCode, Failure> {
+    output.talk(&answer_one(settings, asked, reply)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Answers a question, and says how.
+pub(crate) fn answer_one(
+    settings: &Settings,
+    asked: &str,
+    reply: Reply,
+) -> Result<String, Failure> {
     let request = Request::Answer { ask: asked.trim().to_owned(), reply };
     match ask(settings, &request, Start::Never)? {
         Some(Say::Done { .. }) => {
-            let word = if reply == Consent::No { "denied" } else { "approved" };
-            output.talk(&format!("{word}: `{asked}`"));
-            Ok(ExitCode::SUCCESS)
+            let word = if reply == Reply::No { "denied" } else { "approved" };
+            Ok(format!("{word}: `{asked}`"))
         }
         Some(_) => Err(unexpected()),
         None => Err(Failure::new(ErrorKind::Usage, "no task runs in the background")),

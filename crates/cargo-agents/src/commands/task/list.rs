@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use agents_model::Usage;
 use agents_system::{finding::Finding, span};
-use agents_task::transcript::{Meta, Node, Stamp, Standing, tree};
+use agents_task::transcript::{Meta, Node, Stamp, Standing, TranscriptError, tree};
 use serde::Serialize;
 
 use super::transcripts;
@@ -25,7 +25,7 @@ pub(crate) struct TaskListDocument {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct TaskView {
+pub(crate) struct TaskView {
     id: String,
     /// Where it stands in its tree, with slashes
     path: String,
@@ -49,27 +49,25 @@ pub(super) struct TaskView {
     /// In micro-dollars; missing if the price is not known
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<u64>,
+    /// The most that it may cost, in micro-dollars
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_limit: Option<u64>,
+    /// The most turns that it may take
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_limit: Option<u64>,
 }
 
 pub(super) fn run(settings: &Settings, output: &Output, most: usize) -> Result<ExitCode, Failure> {
     let store = transcripts(settings);
     let (metas, wrong) = store.list()?;
-    let findings: Vec<Finding> =
-        wrong.into_iter().map(|error| Failure::from(error).into_finding("a transcript")).collect();
+    let findings: Vec<Finding> = wrong.into_iter().map(unreadable).collect();
     let known = metas.into_iter().map(|meta| {
         let standing = store.standing(&meta);
         (meta, standing)
     });
-    let mut roots = tree(known.collect());
-    roots.reverse();
-    roots.truncate(most);
+    let roots = newest(known.collect(), most);
     if output.is_json() {
-        let tasks =
-            roots.iter().flat_map(Node::flat).map(|(_, node)| view(&node.meta, node.standing));
-        output.document(&TaskListDocument {
-            tasks: tasks.collect(),
-            findings: findings.iter().map(FindingView::from).collect(),
-        })?;
+        output.document(&TaskListDocument::new(&roots, &findings))?;
         return Ok(ExitCode::SUCCESS);
     }
     if roots.is_empty() {
@@ -83,6 +81,29 @@ pub(super) fn run(settings: &Settings, output: &Output, most: usize) -> Result<E
     Ok(ExitCode::SUCCESS)
 }
 
+/// What is wrong with a transcript that cannot be read.
+pub(crate) fn unreadable(error: TranscriptError) -> Finding {
+    Failure::from(error).into_finding("a transcript")
+}
+
+/// The trees of the tasks that nobody started but the user, the newest first.
+pub(crate) fn newest(known: Vec<(Meta, Standing)>, most: usize) -> Vec<Node> {
+    let mut roots = tree(known);
+    roots.reverse();
+    roots.truncate(most);
+    roots
+}
+
+impl TaskListDocument {
+    pub(crate) fn new(roots: &[Node], findings: &[Finding]) -> Self {
+        let all = roots.iter().flat_map(Node::flat);
+        Self {
+            tasks: all.map(|(_, node)| view(&node.meta, node.standing)).collect(),
+            findings: findings.iter().map(FindingView::from).collect(),
+        }
+    }
+}
+
 fn line(depth: usize, node: &Node) -> String {
     let Node { meta, standing, .. } = node;
     let name = format!("{:1$}{2}", "", 2 * depth, meta.path.name());
@@ -93,7 +114,7 @@ fn line(depth: usize, node: &Node) -> String {
     format!("{}  {name:24} {:13}  {ago} ago   {turns}{cost}", meta.id.short(), standing.word())
 }
 
-pub(super) fn view(meta: &Meta, standing: Standing) -> TaskView {
+pub(crate) fn view(meta: &Meta, standing: Standing) -> TaskView {
     let Usage { input, output, cache_read, cache_write, .. } = meta.usage;
     TaskView {
         id: meta.id.to_string(),
@@ -110,5 +131,7 @@ pub(super) fn view(meta: &Meta, standing: Standing) -> TaskView {
         tool_calls: meta.tool_calls,
         tokens: input + output + cache_read + cache_write,
         cost: meta.cost.map(|it| it.0),
+        cost_limit: meta.limits.and_then(|it| it.cost).map(|it| it.0),
+        turn_limit: meta.limits.and_then(|it| it.turns),
     }
 }

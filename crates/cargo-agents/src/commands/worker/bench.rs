@@ -1,13 +1,13 @@
 //! Tasks of plans at a worker: each in a checkout of the workspace that came, run by the same runner as everywhere.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use agents_agent::definition::{Isolation, PermissionMode};
 use agents_plan::{
     engine::restate::{
         Bench, Finished,
         hall::Job,
-        wire::{Assignment, Way},
+        wire::{Assignment, Definition, Way},
     },
     event::{Ending, Outcome},
 };
@@ -15,11 +15,12 @@ use agents_system::explain::with_causes;
 use agents_task::{
     Broker, TaskSettings,
     event::Event,
-    isolate::{Carry, Source, Worktrees},
+    isolate::{Carry, Checkout, Source, Worktrees},
+    secret::Desk,
     subagents::LifeHooks,
     workplace::{Delivery, Settle},
 };
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -54,7 +55,8 @@ impl Tasks {
         &self,
         assignment: &Assignment,
         archive: Option<Utf8PathBuf>,
-    ) -> Result<(Settings, Arc<Place>), String> {
+    ) -> Result<Placed, String> {
+        let agents = assignment.request.agents.clone();
         let workspace = assignment.workspace.clone();
         let source = match (workspace.way, archive) {
             (Way::Remote { url, reference }, _) => Source::Remote { url, reference },
@@ -64,21 +66,58 @@ impl Tasks {
         let home = self.home.join("workspaces").join(&workspace.name);
         let (flags, dirs) = (self.flags.clone(), self.dirs.clone());
         let placed = tokio::task::spawn_blocking(move || {
-            let tree = Worktrees::unpack(&home, &workspace.commit, &source);
-            let tree = tree.map_err(|error| with_causes(&error))?;
+            let checkout = Worktrees::unpack(&home, &workspace.commit, &source);
+            let checkout = checkout.map_err(|error| with_causes(&error))?;
             let cwd = if workspace.within.as_str().is_empty() {
-                tree
+                checkout.tree.clone()
             } else {
-                tree.join(&workspace.within)
+                checkout.tree.join(&workspace.within)
             };
             let settings = Settings::with_dirs(&flags, dirs, cwd);
-            let place = Place::here(&settings, &[], (Carry::Committed, Settle::Branch));
+            let (named, definitions) = written(&agents).map_err(|error| error.to_string())?;
+            let place = Place::here(&settings, &named, (Carry::Committed, Settle::Branch));
             let place = place.map_err(|failure| failure.into_finding("no task can run").message)?;
-            Ok::<_, String>((settings, place))
+            Ok::<_, String>(Placed {
+                settings,
+                place: Arc::new(place),
+                _checkout: checkout,
+                _definitions: definitions,
+            })
         });
-        let (settings, place) = placed.await.map_err(|error| error.to_string())??;
-        Ok((settings, Arc::new(place)))
+        placed.await.map_err(|error| error.to_string())?
     }
+}
+
+/// A place to work, for as long as it is needed.
+struct Placed {
+    settings: Settings,
+    place: Arc<Place>,
+    /// The files stay as long as this does.
+    _checkout: Checkout,
+    /// So do the definitions that came along.
+    _definitions: Option<tempfile::TempDir>,
+}
+
+/// The files of definitions that came along: the driver named them, so they come before all that there are here.
+fn written(agents: &[Definition]) -> io::Result<(Vec<Utf8PathBuf>, Option<tempfile::TempDir>)> {
+    if agents.is_empty() {
+        return Ok((Vec::new(), None));
+    }
+    let dir = tempfile::Builder::new().prefix("cargo-agents-definitions-").tempdir()?;
+    let home = Utf8Path::from_path(dir.path());
+    let home = home.ok_or_else(|| io::Error::other("a path is not UTF-8"))?;
+    let mut named = Vec::new();
+    for (number, Definition { file, text }) in agents.iter().enumerate() {
+        // Only a name, whatever came: it leads nowhere else.
+        let Some(file) = Utf8Path::new(file).file_name() else {
+            return Err(io::Error::other(format!("`{file}` is not the name of a file")));
+        };
+        let path = home.join(number.to_string()).join(file);
+        fs_err::create_dir_all(home.join(number.to_string()))?;
+        fs_err::write(&path, text)?;
+        named.push(path);
+    }
+    Ok((named, Some(dir)))
 }
 
 impl Bench for Tasks {
@@ -89,18 +128,19 @@ impl Bench for Tasks {
         job: &Job,
     ) -> Finished {
         let nothing = |outcome| Finished { outcome, patch: Vec::new() };
-        let (settings, place) = match self.place(&assignment, archive).await {
+        let placed = match self.place(&assignment, archive).await {
             Ok(placed) => placed,
             Err(why) => return nothing(Outcome::ended(Ending::Lost, why)),
         };
+        let Placed { settings, place, .. } = &placed;
         let (send, mut events) = mpsc::unbounded_channel();
         let shown = Arc::new(move |event: &Event| drop(send.send(event.clone())));
         let (start, stop) = (self.said.start_hooks.clone(), self.said.stop_hooks.clone());
         let sink = Arc::new(LifeHooks::new(start, stop, shown));
         let cancel = CancellationToken::new();
-        // Nobody is here to be asked.
-        let asked = Questions { broker: Broker::unattended(), secrets: None };
-        let runner = work::runner(&settings, &self.said, &place, asked, sink, cancel.clone());
+        // Nobody is here to be asked: whatever a task must ask for is refused at once, and its outcome says so.
+        let asked = Questions { broker: Broker::unattended(), secrets: Some(Desk::unattended()) };
+        let runner = work::runner(settings, &self.said, place, asked, sink, cancel.clone());
         let asked = &assignment.request;
         let leave = Leave {
             mode: asked.mode.map(|mode| self.ceiling.map_or(mode, |it| mode.min(it))),

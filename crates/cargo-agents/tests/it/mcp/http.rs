@@ -1,13 +1,14 @@
 //! The door over HTTP: official clients, and whoever else knocks.
 
 use std::{
-    io::{BufRead as _, Read as _, Write as _},
+    io::{BufRead as _, Write as _},
     net::TcpStream,
     os::unix::fs::PermissionsExt as _,
     process::{Child, Stdio},
 };
 
 use agents_system::process::keeper::Keeper;
+use agents_testkit::knock::{Answer, knock};
 use agents_tool::{
     Area, CallContext, Confinement, Ground, Tool as _,
     artifacts::ArtifactDir,
@@ -51,23 +52,8 @@ impl Served {
         path: &str,
         body: &[u8],
     ) -> (u16, String) {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        let mut text = format!(
-            "{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n",
-            body.len()
-        );
-        if !headers.iter().any(|it| it.0 == "host") {
-            text.push_str(&format!("host: 127.0.0.1:{}\r\n", self.port));
-        }
-        headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
-        stream.write_all(format!("{text}\r\n").as_bytes()).unwrap();
-        // Who is refused may not be listened to until the end.
-        let _ = stream.write_all(body);
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        let status = answer.split(' ').nth(1).and_then(|it| it.parse().ok()).unwrap_or_default();
-        (status, answer)
+        let Answer { status, head, body } = knock(self.port, method, path, headers, body);
+        (status, format!("{head}\r\n\r\n{body}"))
     }
 
     fn bearer(&self) -> String {

@@ -21,18 +21,18 @@ use super::{LOOKS, Stage, is_running};
 use crate::world::Run;
 
 /// A stage whose supervisor goes with it.
-pub(super) struct Scene(pub(super) Stage);
+pub(crate) struct Scene(pub(crate) Stage);
 
 impl Scene {
-    pub(super) fn new(script: &str) -> Self {
+    pub(crate) fn new(script: &str) -> Self {
         Self(Stage::new(script))
     }
 
-    pub(super) fn run(&self, args: &[&str]) -> Run {
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
         Run::from(self.command(args).output().unwrap())
     }
 
-    pub(super) fn command(&self, args: &[&str]) -> std::process::Command {
+    pub(crate) fn command(&self, args: &[&str]) -> std::process::Command {
         let mut command = self.0.command(args);
         // Should a test fail, nothing stays for long.
         command.env("CARGO_AGENTS_SUPERVISOR_IDLE", "5");
@@ -40,7 +40,7 @@ impl Scene {
     }
 
     /// Starts something in the background: its id.
-    pub(super) fn start(&self, args: &[&str]) -> String {
+    pub(crate) fn start(&self, args: &[&str]) -> String {
         let mut all = args.to_vec();
         all.push("--background");
         let run = self.run(&all);
@@ -48,7 +48,7 @@ impl Scene {
         run.stdout.trim_end().to_owned()
     }
 
-    pub(super) fn json(&self, args: &[&str]) -> Value {
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
         let mut all = args.to_vec();
         all.push("--json");
         let run = self.run(&all);
@@ -66,12 +66,12 @@ impl Scene {
         workers.map(|it| i32::try_from(it.as_i64().unwrap()).unwrap()).collect()
     }
 
-    pub(super) fn until(&self, name: &str) {
+    pub(crate) fn until(&self, name: &str) {
         until(|| self.0.world.sample.root().join(name).exists());
     }
 
     /// The only question that waits for an answer, once there is one.
-    fn question(&self) -> Value {
+    pub(crate) fn question(&self) -> Value {
         let mut asks = Vec::new();
         until(|| {
             asks = self.json(&["asks"])["asks"].as_array().unwrap().clone();
@@ -91,7 +91,7 @@ impl Drop for Scene {
     }
 }
 
-pub(super) fn until(mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(mut holds: impl FnMut() -> bool) {
     for _ in 0..1500 {
         if holds() {
             return;
@@ -101,13 +101,13 @@ pub(super) fn until(mut holds: impl FnMut() -> bool) {
     panic!("it never came to be");
 }
 
-pub(super) fn sleeps(mark: &str) -> String {
+pub(crate) fn sleeps(mark: &str) -> String {
     format!(
         "[[replies]]\nwhen = {{ text = \"first\" }}\ntext = \"On it.\"\ncalls = [{{ name = \"bash\", input = {{ command = \"touch started; sleep {mark}\" }} }}]\n[[replies]]\nwhen = {{ text = \"second\" }}\ntext = \"Then without it.\"\n"
     )
 }
 
-const ASKS: &str = r#"
+pub(crate) const ASKS: &str = r#"
 [[replies]]
 calls = [{ name = "bash", input = { command = "touch made" } }]
 [[replies]]

@@ -33,6 +33,8 @@ use crate::event::{Ending, Outcome};
 
 /// The most events that are kept of a task; nobody who listens is so far behind.
 const MAX_EVENTS: usize = 4096;
+/// The most files of workspaces that are kept once nobody unpacks them.
+const MAX_PARCELS: usize = 4;
 /// How long somebody who listens waits for the next event.
 const LISTEN: Duration = Duration::from_secs(5);
 /// How long the server may be gone while something is brought or fetched.
@@ -155,6 +157,8 @@ pub struct Hall<B> {
     /// How long a task goes on that nobody asks for.
     patience: Duration,
     jobs: Mutex<HashMap<Key, Arc<Job>>>,
+    /// The files that workspaces come in, as long as somebody unpacks one.
+    used: Mutex<HashMap<String, usize>>,
 }
 
 impl<B> fmt::Debug for Hall<B> {
@@ -171,8 +175,8 @@ impl<B: Bench> Hall<B> {
         slots: usize,
         patience: Duration,
     ) -> Self {
-        let (slots, jobs) = (Semaphore::new(slots), Mutex::default());
-        Self { bench, server, dir, slots, patience, jobs }
+        let (slots, jobs, used) = (Semaphore::new(slots), Mutex::default(), Mutex::default());
+        Self { bench, server, dir, slots, patience, jobs, used }
     }
 
     /// The task of an attempt: the one that is worked on, the one that is finished, or a new one.
@@ -244,6 +248,7 @@ impl<B: Bench> Hall<B> {
             Err(_) => return ended(Ending::Lost, "the worker is ending".to_owned()),
         };
         let service = super::lanes::service(lane);
+        let _used = self.using(&workspace);
         let archive = match self.archive(&service, &workspace).await {
             Ok(archive) => archive,
             Err(error) => {
@@ -279,7 +284,33 @@ impl<B: Bench> Hall<B> {
         let kept = fs_err::create_dir_all(self.dir.join("parcels"))
             .and_then(|()| atomic::write(&file, &bytes).map_err(std::io::Error::other));
         kept.map_err(|_| ParcelError::Damaged(parcel.digest.clone()))?;
+        // Whoever cannot be rid of the old ones still has the new one.
+        let _ = self.sweep();
         Ok(Some(file))
+    }
+
+    /// Keeps the file of a workspace, if it comes in one, until what this gives is dropped.
+    fn using(&self, workspace: &Workspace) -> Option<Using<'_>> {
+        let Way::Parcel(Parcel { digest, .. }) = &workspace.way else { return None };
+        *held(&self.used).entry(digest.clone()).or_default() += 1;
+        Some(Using { used: &self.used, digest: digest.clone() })
+    }
+
+    /// Takes away the oldest of the files that workspaces came in, when there are too many; what is needed again is fetched again.
+    fn sweep(&self) -> std::io::Result<()> {
+        let mut known = Vec::new();
+        for entry in fs_err::read_dir(self.dir.join("parcels"))? {
+            let entry = entry?;
+            known.push((entry.metadata()?.modified()?, entry.path(), entry.file_name()));
+        }
+        known.sort_unstable_by(|one, other| other.cmp(one));
+        let used = held(&self.used);
+        for (_, path, name) in known.into_iter().skip(MAX_PARCELS) {
+            if !name.to_str().is_some_and(|it| used.contains_key(it)) {
+                fs_err::remove_file(path)?;
+            }
+        }
+        Ok(())
     }
 
     fn file(&self, key: &Key) -> Utf8PathBuf {
@@ -289,6 +320,24 @@ impl<B: Bench> Hall<B> {
     fn finished(&self, key: &Key) -> Option<Done> {
         let done: Done = serde_json::from_slice(&fs_err::read(self.file(key)).ok()?).ok()?;
         (done.version == VERSION).then_some(done)
+    }
+}
+
+/// Somebody unpacks a file.
+struct Using<'h> {
+    used: &'h Mutex<HashMap<String, usize>>,
+    digest: String,
+}
+
+impl Drop for Using<'_> {
+    fn drop(&mut self) {
+        let mut used = held(self.used);
+        if let Some(count) = used.get_mut(&self.digest) {
+            *count -= 1;
+            if *count == 0 {
+                used.remove(&self.digest);
+            }
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{event::Outcome, journal::RunId};
 
 /// What all of this is called in its present form. A worker takes no other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Which attempt: what it is called in Restate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -93,10 +93,21 @@ pub struct Request {
     pub children: Option<u64>,
     /// What must hold at the end.
     pub done_when: DoneWhen,
+    /// Definitions that come before all that the worker knows, the first of a name first.
+    pub agents: Vec<Definition>,
+}
+
+/// A definition that somebody named where the plan is driven.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Definition {
+    /// The name of its file, without a directory.
+    pub file: String,
+    /// What is in it.
+    pub text: String,
 }
 
 impl Request {
-    /// Of a request, with what the user allows.
+    /// Of a request, with what the user allows. Definitions are for the driver to add.
     #[must_use]
     pub fn new(request: &TaskRequest, mode: Option<PermissionMode>, allow: &[String]) -> Self {
         let Limits { turns, time, tokens, cost, children } = request.limits;
@@ -116,6 +127,7 @@ impl Request {
             cost: cost.map(|it| it.0),
             children,
             done_when: request.done_when.clone(),
+            agents: Vec::new(),
         }
     }
 

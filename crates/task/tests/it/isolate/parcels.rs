@@ -14,7 +14,9 @@ use agents_task::isolate::Worktrees;
 fn there(user: &User, parcel: &Parcel) -> Utf8PathBuf {
     let file = user.scratch.path("parcel");
     user.worktrees.pack(&user.repository(), parcel, &file).unwrap();
-    Worktrees::unpack(&user.scratch.path("elsewhere"), &parcel.commit, &Source::File(file)).unwrap()
+    Worktrees::unpack(&user.scratch.path("elsewhere"), &parcel.commit, &Source::File(file))
+        .unwrap()
+        .tree
 }
 
 /// What a worker does: a worktree of what was unpacked, and its patch.
@@ -91,11 +93,11 @@ fn a_remote_does_as_well_as_a_file() {
     let reference = user.worktrees.send(&user.repository(), &parcel, remote.as_str()).unwrap();
     let source = Source::Remote { url: remote.to_string(), reference };
     let home = user.scratch.path("elsewhere");
-    let tree = Worktrees::unpack(&home, &parcel.commit, &source).unwrap();
+    let tree = Worktrees::unpack(&home, &parcel.commit, &source).unwrap().tree;
     assert_eq!(fs_err::read_to_string(tree.join("new.txt")).unwrap(), "new\n");
     // It is there now: nobody asks the remote again.
     fs_err::remove_dir_all(&remote).unwrap();
-    assert_eq!(Worktrees::unpack(&home, &parcel.commit, &source).unwrap(), tree);
+    assert_eq!(Worktrees::unpack(&home, &parcel.commit, &source).unwrap().tree, tree);
 }
 
 #[test]
@@ -126,4 +128,46 @@ fn what_is_not_what_it_is_said_to_be_is_refused() {
     assert!(matches!(taken, Err(IsolateError::Git(_))), "{taken:?}");
     assert_eq!(user.seen(), before);
     assert_eq!((user.branches().as_str(), user.known_worktrees()), ("", 0));
+}
+
+#[test]
+fn checkouts_that_are_too_many_go_the_longest_unused_first_and_never_one_that_is_used() {
+    let user = User::new();
+    let home = user.scratch.path("elsewhere");
+    let file = user.scratch.path("parcel");
+    let unpack = |number: u32| {
+        user.repo.write("a.txt", format!("number {number}\n"));
+        let parcel = user.worktrees.wrap(&user.repository(), Carry::Everything).unwrap();
+        user.worktrees.pack(&user.repository(), &parcel, &file).unwrap();
+        let source = Source::File(file.clone());
+        let checkout = Worktrees::unpack(&home, &parcel.commit, &source).unwrap();
+        // Files have times that are as exact as the system makes them.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        checkout
+    };
+    let used = unpack(0);
+    let unused = unpack(1).tree;
+    let again = unpack(2).tree;
+    for number in 3..10 {
+        if number == 8 {
+            // Whatever is used again is not the longest unused any more.
+            unpack(2);
+        }
+        unpack(number);
+    }
+    let read = |tree: &Utf8PathBuf| fs_err::read_to_string(tree.join("a.txt")).unwrap();
+    assert_eq!((read(&used.tree).as_str(), read(&again).as_str()), ("number 0\n", "number 2\n"));
+    assert!(!unused.exists());
+    let trees = || {
+        let all = fs_err::read_dir(home.join("trees")).unwrap();
+        all.filter(|it| it.as_ref().unwrap().file_type().unwrap().is_dir()).count()
+    };
+    assert_eq!(trees(), 9, "eight, and one that is used");
+    assert_eq!(git_in(&home.join("store"), &["for-each-ref"]).lines().count(), 9);
+    let old = used.tree.clone();
+    drop(used);
+    unpack(10);
+    assert!(!old.exists() && trees() == 8);
+    // What is needed again comes again.
+    assert_eq!(read(&unpack(1).tree), "number 1\n");
 }

@@ -8,12 +8,12 @@ use std::{
 };
 
 use agents_system::explain::ErrorKind;
-use agents_task::{TaskId, TaskPath};
+use agents_task::{TaskId, TaskPath, broker::Reply};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
     journal::Journal,
-    wire::{Asked, Consent, Control, How, Known, Life, Report, Say, Taken, Trouble, is_last},
+    wire::{Asked, Control, How, Known, Life, Report, Say, Taken, Trouble, is_last},
 };
 
 /// How long tasks may take to end when they are told to.
@@ -294,7 +294,7 @@ impl Runs {
         }
     }
 
-    pub(super) fn answer(&mut self, ask: &str, reply: Consent, waiting: Waiting) {
+    pub(super) fn answer(&mut self, ask: &str, reply: Reply, waiting: Waiting) {
         let found = self.all.values_mut().find_map(|run| {
             let number = run.asks.iter().find(|it| it.1.ask == ask)?.0;
             Some((run, number))
@@ -421,7 +421,7 @@ mod tests {
         let question = "may I?".to_owned();
         stage.runs.hear(1, Report::Asks { number: 1, task, path: TaskPath::root(), question });
         let ask = stage.runs.asks()[0].ask.clone();
-        let answers: Vec<_> = [Consent::Once, Consent::No]
+        let answers: Vec<_> = [Reply::Once, Reply::No]
             .into_iter()
             .map(|reply| {
                 let (send, answer) = oneshot::channel();

@@ -52,7 +52,7 @@ pub(crate) enum Request {
     /// Which questions wait for an answer.
     Asks,
     /// Answer one.
-    Answer { ask: String, reply: Consent },
+    Answer { ask: String, reply: Reply },
     /// How the supervisor is.
     Status,
     /// End the supervisor.
@@ -115,27 +115,6 @@ impl From<Word> for OsString {
         match word {
             Word::Text(text) => text.into(),
             Word::Bytes(bytes) => Self::from_vec(bytes),
-        }
-    }
-}
-
-/// What is answered to a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Consent {
-    Once,
-    Task,
-    Tree,
-    No,
-}
-
-impl From<Consent> for Reply {
-    fn from(consent: Consent) -> Self {
-        match consent {
-            Consent::Once => Self::Once,
-            Consent::Task => Self::Task,
-            Consent::Tree => Self::Tree,
-            Consent::No => Self::No,
         }
     }
 }
@@ -300,7 +279,7 @@ pub(crate) enum Control {
     /// End this task.
     Cancel { task: TaskId },
     /// A question is answered.
-    Answer { number: u64, reply: Consent },
+    Answer { number: u64, reply: Reply },
 }
 
 /// What such a process tells.

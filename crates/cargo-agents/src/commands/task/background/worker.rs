@@ -145,7 +145,7 @@ impl<'a> Line<'a> {
                 self.forget();
                 if let Some(at) = self.asks.iter().position(|it| it.0 == number) {
                     let (_, ask) = self.asks.remove(at);
-                    ask.answer(reply.into());
+                    ask.answer(reply);
                     let _ = report(&Report::Settled { number, taken: Taken::Yes });
                 }
                 Wish::Nothing

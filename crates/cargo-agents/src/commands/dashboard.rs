@@ -1,0 +1,82 @@
+//! `cargo agents dashboard`
+
+mod plans;
+mod sight;
+mod tasks;
+
+use std::{io, process::ExitCode, sync::Arc};
+
+use agents_serve::{
+    dashboard,
+    http::{Token, listen},
+};
+use agents_system::{explain::ErrorKind, process::Call};
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use self::sight::Program;
+use super::door;
+use crate::{args::DashboardArgs, failure::Failure, output::Output, settings::Settings};
+
+/// `cargo agents dashboard --json`
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct DashboardDocument {
+    /// Where the page is. Whoever knows it can do there what you can
+    address: String,
+}
+
+/// Says where the page is, and serves it until it is interrupted.
+pub(crate) fn run(
+    settings: &Settings,
+    output: &Output,
+    args: &DashboardArgs,
+) -> Result<ExitCode, Failure> {
+    let sight = Arc::new(Program::new(settings));
+    door::attend(|cancel| Box::pin(serve(sight, output, args, cancel)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve(
+    sight: Arc<Program>,
+    output: &Output,
+    args: &DashboardArgs,
+    cancel: CancellationToken,
+) -> Result<(), Failure> {
+    let DashboardArgs { port, open } = args;
+    let taken = |error: io::Error| {
+        Failure::new(ErrorKind::Failure, format!("cannot listen at port {port}: {error}"))
+            .hint("without `--port` it takes one that is free")
+    };
+    let token = Token::random().map_err(|error| {
+        Failure::new(ErrorKind::Failure, format!("cannot make a token: {error}"))
+    })?;
+    let listener = listen(*port).await.map_err(taken)?;
+    let address = dashboard::address(listener.local_addr().map_err(taken)?.port(), &token);
+    if output.is_json() {
+        output.document(&DashboardDocument { address: address.clone() })?;
+    } else {
+        output.line(&address)?;
+    }
+    output.flush()?;
+    if *open {
+        browse(&address)?;
+    }
+    let served = dashboard::serve(sight, listener, token, cancel).await;
+    served.map_err(|error| Failure::new(ErrorKind::Failure, format!("cannot listen: {error}")))
+}
+
+/// Opens an address with what the user's desktop has for that.
+fn browse(address: &str) -> Result<(), Failure> {
+    let call = if cfg!(target_os = "macos") {
+        Call::new("open").arg(address)
+    } else if cfg!(windows) {
+        Call::new("rundll32").args(["url.dll,FileProtocolHandler", address])
+    } else {
+        Call::new("xdg-open").arg(address)
+    };
+    call.detach().map_err(|error| {
+        Failure::new(ErrorKind::Failure, format!("no browser can be opened: {error}"))
+            .hint("open the address yourself, without `--open`")
+    })
+}
