@@ -158,6 +158,7 @@ pub(super) fn unavailable(failure: Failure, about: &str) -> Unavailable {
 pub(super) type Serving<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
 
 /// Keeps a door open until nobody is there any more, or we are interrupted.
+#[cfg(feature = "http")]
 pub(super) fn attend<'a>(
     serve: impl FnOnce(CancellationToken) -> Serving<'a>,
 ) -> Result<(), Failure> {
