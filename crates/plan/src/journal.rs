@@ -31,6 +31,7 @@ use std::{
 use agents_system::{
     explain::{ErrorKind, Explain},
     lock::Lock,
+    private,
 };
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::sync::oneshot;
@@ -261,6 +262,7 @@ impl Journals {
         let id = RunId::new(graph.name());
         let home = self.home(&id);
         let failed = |source| JournalError::Io { path: home.clone(), source };
+        self.make_dir()?;
         fs_err::create_dir_all(&home).map_err(failed)?;
         let lock = self.lock(&id)?;
         let mut store = Store::create(&self.file(&id), &id, graph, at, origin, &options)?;
@@ -309,9 +311,14 @@ impl Journals {
     /// # Errors
     /// They cannot be opened.
     pub fn memo(&self) -> Result<Memo, JournalError> {
-        let failed = |source| JournalError::Io { path: self.dir.clone(), source };
-        fs_err::create_dir_all(&self.dir).map_err(failed)?;
+        self.make_dir()?;
         Memo::open(&self.dir.join("memo.db"))
+    }
+
+    /// Prompts and results are for nobody else to read.
+    fn make_dir(&self) -> Result<(), JournalError> {
+        let failed = |source| JournalError::Io { path: self.dir.clone(), source };
+        private::make_dir(&self.dir).map_err(failed)
     }
 
     fn lock(&self, id: &RunId) -> Result<Lock, JournalError> {

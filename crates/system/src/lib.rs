@@ -17,6 +17,7 @@
 //! | [`keys`] | keys from a variable, the keyring or a command |
 //! | [`ledger`] | what we own in other people's files |
 //! | [`lock`] | one process at a time |
+//! | [`private`] | directories that nobody else may enter |
 //! | [`process`] | child processes with a deadline, and replacing ourselves by one |
 //! | [`sandbox`] | confining ourselves before we become a program of somebody else |
 //! | [`finding`] | diagnostics as values |
@@ -61,6 +62,7 @@ pub mod ledger;
 pub mod lock;
 pub mod memory;
 pub mod nearest;
+pub mod private;
 pub mod process;
 pub mod progress;
 pub mod sandbox;

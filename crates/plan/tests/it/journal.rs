@@ -41,6 +41,19 @@ async fn run(journals: &Journals, events: Vec<Event>) -> RunId {
     journal.id().clone()
 }
 
+/// Prompts and results are in them.
+#[cfg(unix)]
+#[tokio::test]
+async fn nobody_else_can_read_them() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scratch = Scratch::in_memory();
+    let dir = scratch.path("plans");
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o755)).unwrap();
+    run(&Journals::new(dir.clone()), first(Millis(1))).await;
+    assert_eq!(dir.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+}
+
 #[tokio::test]
 async fn every_kind_of_event_survives_being_written() {
     let scratch = Scratch::in_memory();

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use agents_system::lock::Lock;
+use agents_system::{lock::Lock, private};
 use camino::{Utf8Path, Utf8PathBuf};
 use uuid::Uuid;
 
@@ -463,9 +463,9 @@ impl Inner {
 
     /// Where locks are; made if there is no such directory.
     pub(super) fn owners(&self) -> io::Result<Utf8PathBuf> {
-        private_dir(&self.dir)?;
+        private::make_dir(&self.dir)?;
         let owners = self.locks();
-        private_dir(&owners)?;
+        private::make_dir(&owners)?;
         Ok(owners)
     }
 
@@ -482,19 +482,4 @@ impl Inner {
         // Shared: two that look at the same time do not take each other for the owner.
         matches!(file.into_parts().0.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
-}
-
-/// A directory that only its owner may enter.
-fn private_dir(dir: &Utf8Path) -> io::Result<()> {
-    fs_err::create_dir_all(dir)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = fs_err::metadata(dir)?.permissions().mode();
-        // What its owner may not do there is the owner's business.
-        if mode & 0o077 != 0 {
-            fs_err::set_permissions(dir, std::fs::Permissions::from_mode(mode & 0o700))?;
-        }
-    }
-    Ok(())
 }

@@ -57,7 +57,8 @@ fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 fn anchor(heading: &str) -> String {
-    let kept = heading.to_lowercase().chars().filter_map(|it| match it {
+    let heading = heading.to_lowercase();
+    let kept = heading.chars().filter_map(|it| match it {
         ' ' => Some('-'),
         '-' | '_' => Some(it),
         it if it.is_alphanumeric() => Some(it),
