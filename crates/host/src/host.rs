@@ -223,6 +223,12 @@ pub enum HookShape {
 }
 
 impl HookShape {
+    /// Whether the file is read as JSON; otherwise it is a program.
+    #[must_use]
+    pub fn is_json(self) -> bool {
+        self != Self::OpenCode
+    }
+
     /// Whether the registrations of all events are one piece, which cannot be wanted in part.
     #[must_use]
     pub fn is_one_piece(self) -> bool {

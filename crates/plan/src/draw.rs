@@ -1,4 +1,4 @@
-//! Graphs as pictures: a tree of text, Mermaid, and SVG, or [where everything is](picture) for whoever draws it. The same graph is always the same picture.
+//! Graphs as pictures: a tree of text, Mermaid, and SVG, or [where everything is](picture()) for whoever draws it. The same graph is always the same picture.
 
 mod layers;
 mod picture;

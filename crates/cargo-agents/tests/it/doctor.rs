@@ -290,6 +290,16 @@ fn a_skill_that_a_host_finds_twice_matters_only_if_one_is_ours_and_they_differ()
 }
 
 #[test]
+fn our_module_for_a_host_that_runs_no_commands_is_as_good_as_a_file_of_settings() {
+    let clinic = Clinic::healthy();
+    clinic.program("opencode", "echo 1.18.33");
+    clinic.synced.world.config(&CONFIG.replace("\"codex\"]", "\"codex\", \"opencode\"]"));
+    clinic.ok(&["sync"]);
+    assert!(clinic.root().join(".opencode/plugins/cargo-agents.js").exists());
+    assert_eq!(clinic.found(), [] as [&str; 0]);
+}
+
+#[test]
 fn a_file_of_a_host_that_is_a_dangling_link_is_found() {
     let clinic = Clinic::healthy();
     scratch::write(&clinic.user().join(".claude/x"), "");

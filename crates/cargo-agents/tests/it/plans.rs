@@ -202,6 +202,35 @@ fn results_reach_those_who_refer_to_them_and_the_last_one_is_printed() {
 }
 
 #[test]
+fn the_result_of_a_race_is_that_of_its_winner() {
+    let script = r#"
+[[replies]]
+when = { text = "Which is best?" }
+calls = [{ name = "yield", input = { data = { winner = 2, reason = "shorter" } } }]
+
+[[replies]]
+when = { text = "In one word" }
+text = "short"
+
+[[replies]]
+text = "long"
+"#;
+    let plan = r#"plan = "race"
+[[tasks]]
+id = "answer"
+agent = "helper"
+prompt = "Answer."
+[tasks.race]
+contenders = [{}, { prompt = "In one word." }]
+pick = "judge"
+judge = { agent = "helper", prompt = "Which is best?" }
+"#;
+    let run = Stage::new(script, plan).run(&["run", "plan.toml"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(run.stdout, "## answer\nshort\n");
+}
+
+#[test]
 fn a_plan_can_be_drawn_before_it_runs() {
     let stage = Stage::new("", CHAIN);
     let args = ["show", "plan.toml", "--param", "topic=x"];

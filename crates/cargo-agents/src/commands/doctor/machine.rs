@@ -40,7 +40,8 @@ pub(super) struct Machine<'s> {
 pub(super) struct HostFile<'h> {
     pub(super) host: &'h Host,
     pub(super) file: Utf8PathBuf,
-    pub(super) format: Format,
+    /// `None` for a program, which nobody but its host reads.
+    pub(super) format: Option<Format>,
 }
 
 impl<'s> Machine<'s> {
@@ -112,10 +113,11 @@ impl<'s> Machine<'s> {
             for scope in [Scope::Project, Scope::User] {
                 let paths = host.paths(scope, &roots);
                 let hooks = [paths.hook_file, paths.hook_file_fallback].into_iter().flatten();
-                let hooks = hooks.map(|file| (file, Format::Json));
+                let is_json = host.hooks.get().is_none_or(|hooks| hooks.shape.is_json());
+                let hooks = hooks.map(|file| (file, is_json.then_some(Format::Json)));
                 let servers = paths.mcp_file.into_iter().chain(paths.mcp_file_instead);
                 let format = host.mcp.get().map_or(Format::Json, |mcp| format_of(mcp.format));
-                for (file, format) in hooks.chain(servers.map(|file| (file, format))) {
+                for (file, format) in hooks.chain(servers.map(|file| (file, Some(format)))) {
                     let known = files.iter().any(|it| it.file == file);
                     if !known && file.symlink_metadata().is_ok() {
                         files.push(HostFile { host, file, format });
@@ -149,10 +151,10 @@ impl HostFile<'_> {
         match ForeignFile::load(&self.file) {
             Err(ForeignError::Dangling { target, .. }) => Some(Fault::Dangling(target)),
             Err(error) => Some(Fault::Unreadable(error.to_string())),
-            Ok(loaded) => match edit::read(self.format, loaded.text().unwrap_or_default()) {
-                Ok(_) => None,
-                Err(error) => Some(Fault::Unreadable(error.to_string())),
-            },
+            Ok(loaded) => {
+                let read = edit::read(self.format?, loaded.text().unwrap_or_default());
+                read.err().map(|error| Fault::Unreadable(error.to_string()))
+            }
         }
     }
 }

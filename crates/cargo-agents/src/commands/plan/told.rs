@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use agents_plan::{
     event::{Index, PlanEnding, Source},
+    graph::{Join, Work},
     journal::RunId,
     schedule::{Scheduler, State},
 };
@@ -69,18 +70,19 @@ pub(super) fn summary(
 /// What nobody else uses: the results of a plan are those of its last tasks.
 fn results(scheduler: &Scheduler) -> Vec<Index> {
     let graph = scheduler.graph();
-    let is_used = |index: Index| {
-        graph.dependents(index).iter().any(|(to, _)| {
-            // What only gathers results is no use of its own.
-            let joins = graph
-                .node(*to)
-                .is_some_and(|it| matches!(it.work, agents_plan::graph::Work::Join(_)));
-            !joins || !graph.dependents(*to).is_empty()
-        })
+    // What only puts results together has none of its own, and is no use of them; a race has that of its winner.
+    let collects = |index: Index| {
+        let work = graph.node(index).map(|it| &it.work);
+        matches!(work, Some(Work::Join(Join::Each { .. } | Join::Plan { .. })))
     };
-    agents_of(graph)
-        .filter(|it| scheduler.state(*it) == State::Completed && !is_used(*it))
-        .collect()
+    let is_used = |index: Index| {
+        let mut users = graph.dependents(index).iter().map(|(to, _)| *to);
+        users.any(|to| !collects(to) || !graph.dependents(to).is_empty())
+    };
+    let is_result = |index: &Index| {
+        scheduler.state(*index) == State::Completed && !collects(*index) && !is_used(*index)
+    };
+    graph.indices().filter(is_result).collect()
 }
 
 fn failure(
