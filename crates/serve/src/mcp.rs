@@ -163,17 +163,13 @@ impl ServerHandler for Door {
         let input = Value::Object(request.arguments.unwrap_or_default());
         let cancelled = both(&context.ct, &self.over);
         let result = match Verb::named(&request.name) {
-            Some(Verb::Task)
-                if context.client_capabilities().is_some_and(|it| it.supports_tasks()) =>
-            {
-                match read(input) {
-                    Ok(asked) => {
-                        let Self { verbs, clients, later, over } = self;
-                        return Ok(later::start(later, verbs, clients, over, asked));
-                    }
-                    Err(trouble) => Err(trouble),
+            Some(Verb::Task) if later::suits(&context) => match read(input) {
+                Ok(asked) => {
+                    let Self { verbs, clients, later, over } = self;
+                    return Ok(later::start(later, verbs, clients, over, asked));
                 }
-            }
+                Err(trouble) => Err(trouble),
+            },
             Some(verb) => self.obey(verb, input, &context, &cancelled).await,
             None if self.has_command(&request.name) => {
                 self.run_command(request.name.into_owned(), input, &cancelled).await

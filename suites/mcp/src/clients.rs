@@ -8,7 +8,7 @@ use agents_system::{
 };
 use agents_testkit::sample::Sample;
 use anyhow::{Context as _, bail};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use hosts_suite::{
     install::{Package, Prefix},
     say,
@@ -17,10 +17,8 @@ use serde_json::{Value, json};
 
 use crate::calls::Asked;
 
-const INSPECTOR: Package = Package {
-    name: "@modelcontextprotocol/inspector",
-    program: "node_modules/.bin/mcp-inspector-cli",
-};
+const INSPECTOR: Package =
+    Package { name: "@modelcontextprotocol/inspector", program: "node_modules/.bin/mcp-inspector" };
 const PYTHON: &str = "mcp-python";
 const SCRIPT: &str = include_str!("client.py");
 
@@ -44,23 +42,25 @@ impl Place {
 
     /// A program of a client, in our workspace.
     fn run(&self, call: Call, prefix: &Prefix) -> anyhow::Result<Captured> {
-        let path = agents_system::process::path_with([prefix.node().as_path()]);
-        let mut call = call
+        // Clients hand on little but the path, and another home has no toolchain: cargo itself, not what looks for it.
+        let cargo = env::CARGO.get().and_then(|it| Utf8PathBuf::from_os_string(it).ok());
+        let node = prefix.node();
+        let tools = cargo.as_deref().and_then(Utf8Path::parent).into_iter();
+        let path = agents_system::process::path_with(tools.chain([node.as_path()]));
+        let call = call
             .in_empty_env()
             .env("HOME", self.home())
             .env("CARGO_HOME", self.sample.home())
             .env("PATH", path)
             .cwd(self.sample.root())
             .deadline(Duration::from_secs(300));
-        if let Some(value) = env::CARGO.get() {
-            call = call.env(env::CARGO.name, value);
-        }
-        let done = call.capture()?;
-        if !done.status.success() {
-            bail!("`{}` failed\n{}", call.display(), done.said());
-        }
-        Ok(done)
+        Ok(call.capture()?)
     }
+}
+
+/// What a client says came of it, on standard output.
+fn told(done: &Captured) -> anyhow::Result<Value> {
+    serde_json::from_slice(&done.stdout).with_context(|| done.said())
 }
 
 /// Installs all of them, unless they are there.
@@ -84,14 +84,15 @@ pub(crate) fn install(prefix: &Prefix) -> anyhow::Result<()> {
 fn inspector(prefix: &Prefix, place: &Place, calls: &[Asked]) -> anyhow::Result<Vec<Value>> {
     let one = |asked: &Asked| {
         let mut call = Call::new(prefix.program(INSPECTOR))
-            .args(["--cli", place.program.as_str(), "mcp"])
+            .args(["--cli", "-e", &format!("CARGO_HOME={}", place.sample.home())])
+            .args([place.program.as_str(), "mcp"])
             .args(["--method", "tools/call", "--tool-name", asked.tool]);
         for (name, value) in asked.arguments.as_object().into_iter().flatten() {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             call = call.args(["--tool-arg".to_owned(), format!("{name}={value}")]);
         }
-        let said = place.run(call, prefix)?.stdout_text();
-        serde_json::from_str(&said).with_context(|| said.clone())
+        // It fails where a tool does, and tells all the same.
+        told(&place.run(call, prefix)?)
     };
     calls.iter().map(one).collect()
 }
@@ -104,6 +105,6 @@ fn python(prefix: &Prefix, place: &Place, calls: &[Asked]) -> anyhow::Result<Vec
     let calls = Value::from(calls).to_string();
     let call =
         Call::new("python3").args(["-c", SCRIPT, dir.as_str(), place.program.as_str(), &calls]);
-    let said = place.run(call, prefix)?.stdout_text();
-    serde_json::from_str(&said).with_context(|| said.clone())
+    let told = told(&place.run(call, prefix)?)?;
+    Ok(told.as_array().context("it is no list")?.clone())
 }

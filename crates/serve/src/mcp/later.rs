@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use rmcp::{
-    model::{CallToolResponse, CallToolResult, CreateTaskResult},
+    RoleServer,
+    model::{CallToolResponse, CallToolResult, CreateTaskResult, ProtocolVersion},
+    service::RequestContext,
     task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions},
 };
 use tokio_util::sync::CancellationToken;
@@ -19,6 +21,14 @@ use crate::verbs::{Verbs, asked::RunTasks};
 const KEPT: u64 = 3_600_000;
 /// How often a client looks, in milliseconds.
 const INTERVAL: u64 = 500;
+
+/// Whether a client asks for results later. Some name the extension and speak an older revision of the protocol, where nothing but a
+/// result can be the answer to a call.
+pub(super) fn suits(context: &RequestContext<RoleServer>) -> bool {
+    let version = context.protocol_version();
+    version.is_some_and(|it| it >= ProtocolVersion::V_2026_07_28)
+        && context.client_capabilities().is_some_and(|it| it.supports_tasks())
+}
 
 /// Starts tasks whose results are asked for later.
 pub(super) fn start(

@@ -45,6 +45,8 @@ pub(super) enum Manner {
     Newest,
     /// The same, and it asks for results of tasks later.
     Later,
+    /// It says that it asks for results later, in a revision in which it cannot.
+    TooEarly,
 }
 
 #[derive(Clone)]
@@ -62,7 +64,9 @@ impl ClientHandler for Handler {
             Manner::Asks(_) | Manner::Declines | Manner::Cancels | Manner::Silent => {
                 ClientCapabilities::builder().enable_elicitation().build()
             }
-            Manner::Later => ClientCapabilities::builder().enable_tasks().build(),
+            Manner::Later | Manner::TooEarly => {
+                ClientCapabilities::builder().enable_tasks().build()
+            }
             _ => ClientCapabilities::default(),
         };
         ClientConfig::new(capabilities, Implementation::new("test", "1"))
@@ -98,7 +102,9 @@ impl ClientHandler for Handler {
             Manner::Declines => Ok(ElicitResult::new(ElicitationAction::Decline)),
             Manner::Cancels => Ok(ElicitResult::new(ElicitationAction::Cancel)),
             Manner::Silent => std::future::pending().await,
-            Manner::Plain | Manner::Newest | Manner::Later => panic!("nobody can be asked"),
+            Manner::Plain | Manner::Newest | Manner::Later | Manner::TooEarly => {
+                panic!("nobody can be asked")
+            }
         }
     }
 }

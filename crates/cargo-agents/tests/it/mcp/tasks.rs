@@ -270,6 +270,15 @@ async fn results_are_asked_for_later_where_the_client_can() {
     }
 }
 
+/// As the official inspector 2.12 does.
+#[tokio::test]
+async fn who_names_the_extension_in_an_older_revision_gets_the_result_at_once() {
+    let stage = Stage::new("[[replies]]\ntext = \"Done.\"\n");
+    let client = Client::start(&stage, &[], Manner::TooEarly).await;
+    let said = client.ok("task", json!({"tasks": [{"agent": "helper", "prompt": "x"}]})).await;
+    assert_eq!(said["tasks"][0]["result"], "Done.");
+}
+
 #[tokio::test]
 async fn what_is_asked_for_later_can_be_cancelled() {
     let stage = Stage::new(&sleeps("47.2178"));
