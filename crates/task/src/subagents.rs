@@ -2,7 +2,7 @@
 //!
 //! A [`SubAgentManager`] knows definitions, starts sub-agents from them, tells how each is doing, ends them, gives out what they
 //! leave, resumes them, and is where their requests for secrets are answered. Each sub-agent is a task of its own
-//! [`Runner`], so that all of the rules of this room hold for it, and for what it starts.
+//! [`Runner`](crate::runner::Runner), so that all of the rules of this room hold for it, and for what it starts.
 //!
 //! - There is one state per sub-agent, and the place that it takes is part of it: it is free in the same step in which the sub-agent is
 //!   over, however that came to be. Cancelling asks; the state is `Canceling` until the sub-agent has really ended.

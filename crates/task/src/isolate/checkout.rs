@@ -71,15 +71,18 @@ impl Trees<'_> {
             let Some(_nobody_else) = Lock::try_acquire(&lock)? else { continue };
             // First what says that it is whole: somebody may be killed in the middle of it.
             fs_err::remove_file(self.done(commit))?;
-            remove_tree(&self.tree(commit))?;
+            let tree = self.tree(commit);
+            // If git cannot, it is only left with a name.
+            let _ = git.run(None, ["worktree", "remove", "--force", tree.as_str()]);
+            remove_tree(&tree)?;
             git.run(None, ["update-ref", "-d", &format!("refs/agents/workspaces/{commit}")])?;
             fs_err::remove_file(&lock)?;
             removed = true;
         }
         if removed {
-            git.run(None, ["worktree", "prune"])?;
-            // What nothing leads to any more goes in time, and not while somebody may be writing it.
-            git.run(None, ["-c", "gc.autoDetach=false", "gc", "--auto", "--quiet"])?;
+            // What nothing leads to any more goes in time, and not while somebody may be writing it; worktrees that are being made do not.
+            let settings = ["-c", "gc.autoDetach=false", "-c", "gc.worktreePruneExpire=never"];
+            git.run(None, settings.into_iter().chain(["gc", "--auto", "--quiet"]))?;
         }
         Ok(())
     }

@@ -140,12 +140,13 @@ impl Worktrees {
                 }
             };
         }
-        // Somebody may have been killed in the middle of it.
+        // Somebody may have been killed in the middle of it; git then thinks that it is there, unless it is forced. It is not told to look
+        // through all of them: another process may be making one, of which there is not enough yet to be kept.
         remove_tree(&tree)?;
-        git.run(None, ["worktree", "prune"])?;
         // Nothing else leads to it, and what nothing leads to is removed some day.
         git.run(None, ["update-ref", &format!("refs/agents/workspaces/{commit}"), commit])?;
-        let add = ["worktree", "add", "--quiet", "--detach", "--", tree.as_str(), commit];
+        let add =
+            ["worktree", "add", "--force", "--quiet", "--detach", "--", tree.as_str(), commit];
         git.run(None, add)?;
         let checkout = trees.hold(commit)?;
         // Whoever cannot be rid of the old ones still has the new one.

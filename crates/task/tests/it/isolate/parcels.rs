@@ -68,6 +68,21 @@ fn everything_arrives_and_what_was_done_comes_back() {
     assert_eq!(user.read("new.txt"), "newer\n");
 }
 
+/// Git makes the directory of a worktree before it writes into it that it is one.
+#[test]
+fn a_worktree_that_another_process_is_just_making_stays() {
+    let user = User::new();
+    let parcel = |text: &str| {
+        user.repo.write("a.txt", text);
+        user.worktrees.wrap(&user.repository(), Carry::Everything).unwrap()
+    };
+    there(&user, &parcel("one\n"));
+    let half = user.scratch.path("elsewhere/store/worktrees/half");
+    fs_err::create_dir(&half).unwrap();
+    there(&user, &parcel("two\n"));
+    assert!(half.exists());
+}
+
 #[test]
 fn the_same_files_have_the_same_name_whoever_packs_them() {
     let (one, other) = (User::new(), User::at("elsewhere"));
