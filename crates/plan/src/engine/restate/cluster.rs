@@ -164,8 +164,12 @@ impl<W: Workshop> Cluster<W> {
         let service = service(&seat.lane);
         if let Some(file) = &file {
             let bytes = fs_err::read(file).map_err(|error| error.to_string())?;
-            let parcel =
-                insist(life.stopped(), || parcels::leave(&self.server, &service, &bytes)).await;
+            let leave = || parcels::leave(&self.server, &service, &bytes);
+            let parcel = tokio::select! {
+                biased;
+                parcel = insist(life.stopped(), leave) => parcel,
+                () = self.watch(&service) => Ok(None),
+            };
             let Some(parcel) = parcel.map_err(|it| with_causes(&it))? else { return Ok(None) };
             self.remember(&service, &parcel);
             workspace.way = Way::Parcel(parcel);
@@ -237,28 +241,29 @@ impl<W: Workshop> Cluster<W> {
         }
     }
 
-    /// Sees to it that somebody works on it.
-    async fn watch(&self, given: &Given<'_>) {
-        let mut stuck: Option<Instant> = None;
+    /// Sees to it that somebody works on what was given to a lane: tasks, and files on their way there or back. Never ends.
+    async fn watch(&self, service: &str) {
+        let mut since: Option<Instant> = None;
         loop {
             sleep(self.pace.look).await;
-            let Ok(standing) = self.server.standing(given.key.as_str()).await else { continue };
-            let standing = standing.into_iter().find(|(_, it)| it.id == given.id);
-            let Some((_, standing)) = standing.filter(|(_, it)| it.is_stuck()) else {
-                stuck = None;
-                continue;
-            };
-            if stuck.get_or_insert_with(Instant::now).elapsed() < self.pace.replace {
+            let Ok(stuck) = self.server.stuck(service).await else { continue };
+            if stuck.is_empty() {
+                since = None;
                 continue;
             }
-            let deployment = match standing.pinned_deployment_id {
-                Some(pinned) => Some(pinned),
-                None => self.newest(&given.service).await,
-            };
-            let Some(deployment) = deployment else { continue };
-            if let Ok(true) = self.lanes.replace(&deployment).await {
-                // It would be tried again some time; the sooner the better.
-                _ = self.server.order(&given.id, "resume").await;
+            if since.get_or_insert_with(Instant::now).elapsed() < self.pace.replace {
+                continue;
+            }
+            for standing in stuck {
+                let deployment = match standing.pinned_deployment_id {
+                    Some(pinned) => Some(pinned),
+                    None => self.newest(service).await,
+                };
+                let Some(deployment) = deployment else { continue };
+                if let Ok(true) = self.lanes.replace(&deployment).await {
+                    // It would be tried again some time; the sooner the better.
+                    _ = self.server.order(&standing.id, "resume").await;
+                }
             }
         }
     }
@@ -294,7 +299,12 @@ impl<W: Workshop> Cluster<W> {
                     life.stopped().await;
                     sleep(self.pace.stop).await;
                 };
-                let fetched = insist(late, fetch).await.and_then(|it| it.ok_or(ParcelError::Late));
+                let fetched = tokio::select! {
+                    biased;
+                    fetched = insist(late, fetch) => fetched,
+                    () = self.watch(&given.service) => Ok(None),
+                };
+                let fetched = fetched.and_then(|it| it.ok_or(ParcelError::Late));
                 match fetched {
                     Ok(patch) => Some(patch),
                     Err(error) => {
@@ -335,7 +345,7 @@ impl<W: Workshop> Executor for Cluster<W> {
             result = self.result(&given) => result,
             () = stopping => Err(Outcome::ended(Ending::Cancelled, "")),
             () = self.listen(&given, &start.node, &life) => Err(Outcome::ended(Ending::Lost, "")),
-            () = self.watch(&given) => Err(Outcome::ended(Ending::Lost, "")),
+            () = self.watch(&given.service) => Err(Outcome::ended(Ending::Lost, "")),
         };
         match result {
             Ok(done) => self.settle(start, &given, done, &life).await,

@@ -95,14 +95,6 @@ pub struct Standing {
     pub pinned_deployment_id: Option<String>,
 }
 
-impl Standing {
-    /// Whether nobody works on it, and somebody should.
-    #[must_use]
-    pub fn is_stuck(&self) -> bool {
-        matches!(self.status.as_str(), "backing-off" | "paused")
-    }
-}
-
 /// A service with the deployment that new calls of it go to.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Service {
@@ -247,6 +239,17 @@ impl Server {
             .header("content-type", "application/json")
             .body(json!({ "query": sql }).to_string());
         Ok(read::<Rows<T>>(send(asked, &url).await?).await?.rows)
+    }
+
+    /// What was given to a lane that nobody works on, and somebody should.
+    pub async fn stuck(&self, service: &str) -> Result<Vec<Standing>, ServerError> {
+        // Lanes have no quotation marks in their names; if they had, nothing would be found.
+        let service = service.replace('\'', "");
+        let sql = format!(
+            "SELECT id, target_service_name, status, pinned_deployment_id FROM sys_invocation \
+             WHERE target_service_name = '{service}' AND status IN ('backing-off', 'paused')"
+        );
+        self.query(&sql).await
     }
 
     /// Where the attempts of a run stand, with what they are called.
