@@ -100,6 +100,8 @@ impl SseDecoder {
             let (line, after) = (&rest[..end], &rest[end + 1..]);
             self.after_cr = rest[end] == b'\r';
             rest = after;
+            // Wherever chunks end, the same is too long.
+            self.check(line.len() + within.map_or(0, |before| before.len() + 1))?;
             if self.line.is_empty() {
                 let line = self.without_mark(line);
                 if line.is_empty() {
@@ -120,7 +122,6 @@ impl SseDecoder {
                 if let Some(before) = within.take() {
                     self.keep_data(before)?;
                 }
-                self.check(line.len())?;
                 let mut whole = std::mem::take(&mut self.line);
                 whole.extend_from_slice(line);
                 let bytes = self.without_mark(&whole);
@@ -133,14 +134,16 @@ impl SseDecoder {
                     self.field(bytes)?;
                 }
                 whole.clear();
-                self.line = whole;
+                if self.held() + whole.capacity() <= self.limit {
+                    self.line = whole;
+                }
             }
         }
         if let Some(before) = within {
             self.keep_data(before)?;
         }
         self.check(rest.len())?;
-        self.line.extend_from_slice(rest);
+        keep(self.limit, &mut self.line, rest, [&mut self.data, &mut self.name]);
         Ok(())
     }
 
@@ -157,7 +160,7 @@ impl SseDecoder {
         if let Some(value) = value_of(line, b"event") {
             self.name.clear();
             self.fits(value.len())?;
-            self.name.extend_from_slice(value);
+            keep(self.limit, &mut self.name, value, [&mut self.line, &mut self.data]);
         }
         Ok(())
     }
@@ -175,9 +178,10 @@ impl SseDecoder {
     }
 
     fn keep_data(&mut self, value: &[u8]) -> Result<(), SseError> {
-        self.fits(value.len())?;
-        self.data.extend_from_slice(value);
-        self.data.push(b'\n');
+        self.fits(value.len() + 1)?;
+        for part in [value, b"\n"] {
+            keep(self.limit, &mut self.data, part, [&mut self.line, &mut self.name]);
+        }
         Ok(())
     }
 
@@ -201,6 +205,22 @@ impl SseDecoder {
         self.data.clear();
         outcome
     }
+}
+
+/// Appends something for which there is room. All together never allocate more than the limit: the others give back what they do not use.
+fn keep(limit: usize, into: &mut Vec<u8>, bytes: &[u8], mut others: [&mut Vec<u8>; 2]) {
+    let needed = into.len() + bytes.len();
+    if needed > into.capacity() {
+        let held =
+            |others: &[&mut Vec<u8>; 2]| others.iter().map(|it| it.capacity()).sum::<usize>();
+        if needed + held(&others) > limit {
+            others.iter_mut().for_each(|it| it.shrink_to_fit());
+        }
+        let most = limit.saturating_sub(held(&others));
+        let room = (2 * into.capacity()).min(most).max(needed);
+        into.reserve_exact(room - into.len());
+    }
+    into.extend_from_slice(bytes);
 }
 
 fn data_of(line: &[u8]) -> Option<&[u8]> {

@@ -71,7 +71,7 @@ fn memory_has_a_bound_however_long_the_line() {
             outcome
         });
         assert_eq!(outcome, Err(SseError::TooLong { limit: 64 * 1024 }), "{unit}");
-        assert!(most <= 3 * 64 * 1024, "{most} bytes were held");
+        assert!(most <= 64 * 1024, "{most} bytes were held");
     }
 }
 
