@@ -162,19 +162,23 @@ fn sources() -> Vec<PathBuf> {
     found
 }
 
-#[test]
-fn rooms_know_only_the_rooms_below_them() {
+fn packages() -> Vec<serde_json::Value> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(root())
         .output()
         .unwrap();
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    serde_json::from_value(metadata["packages"].take()).unwrap()
+}
+
+#[test]
+fn rooms_know_only_the_rooms_below_them() {
+    let packages = packages();
     let allowed: BTreeMap<&str, &[&str]> = ROOMS.iter().copied().collect();
-    let packages = metadata["packages"].as_array().unwrap();
     let names: BTreeSet<&str> = packages.iter().filter_map(|it| it["name"].as_str()).collect();
     assert_eq!(names, allowed.keys().copied().collect(), "a room is missing in the list, or gone");
-    for package in packages {
+    for package in &packages {
         let name = package["name"].as_str().unwrap();
         for dependency in package["dependencies"].as_array().unwrap() {
             let known = dependency["name"].as_str().unwrap();
@@ -186,6 +190,16 @@ fn rooms_know_only_the_rooms_below_them() {
             }
             assert!(allowed[name].contains(&known), "{name} may not know {known}");
         }
+    }
+}
+
+#[test]
+fn rooms_are_published_and_what_tests_them_is_not() {
+    for package in packages() {
+        let name = package["name"].as_str().unwrap();
+        let ours_alone =
+            name.ends_with("-suite") || ["agents-testkit", "agents-fuzz"].contains(&name);
+        assert_eq!(package["publish"] == serde_json::json!([]), ours_alone, "{name}");
     }
 }
 
