@@ -8,7 +8,7 @@ use unicase::UniCase;
 
 /// Names of others that look like misspellings, and what stands in examples of what we say to a misspelling.
 const RIGHT: &[&str] =
-    &["wronly", "exectuable", "nmae", "carefull", "instalations", "parms", "promt", "restat"];
+    &["wronly", "exectuable", "nmae", "carefull", "instalations", "parms", "promt"];
 
 #[test]
 fn no_word_is_misspelt() {
@@ -29,7 +29,8 @@ fn no_word_is_misspelt() {
     for file in files.split_terminator('\0').filter(|file| !is_test(file)) {
         // Deleted and not yet committed.
         let Ok(text) = fs::read_to_string(root.join(file)) else { continue };
-        for (number, line) in text.lines().enumerate() {
+        let read = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        for (number, line) in read.lines().enumerate() {
             // In a literal, the end of a line is not the beginning of a word.
             for word in words_of(&line.replace("\\n", " ")) {
                 words += 1;
