@@ -29,6 +29,7 @@ mod custom_predicates;
 mod dashboard;
 #[cfg(target_os = "linux")]
 mod doctor;
+mod formats;
 mod hook_load;
 mod hook_matrix;
 mod hook_steps;
