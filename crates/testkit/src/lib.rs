@@ -11,6 +11,7 @@
 //! | [`vendor`] | crates that cargo finds without a network, in place of crates.io |
 //! | [`pages`] | generated pages that are checked in |
 //! | [`terminal`] | a program on a real terminal, with somebody at the keyboard |
+//! | [`harm`] | what can go wrong below a program that writes files |
 //! | [`through`] | commands behind another program: where file modes count for everybody |
 //! | [`repo`] | git repositories to clone by `file://` |
 
@@ -24,6 +25,8 @@
 )]
 
 pub mod collector;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub mod harm;
 pub mod knock;
 pub mod pages;
 pub mod repo;
