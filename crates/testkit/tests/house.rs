@@ -136,6 +136,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("dashboard-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("restate-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("faults-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
+    ("peers-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
 ];
 
 /// Past this, a file is two files.
