@@ -89,7 +89,8 @@ pub(crate) fn show(
             // `path` was made by walking the same grammar.
             let command =
                 path.iter().try_fold(&grammar, |command, name| command.find_subcommand(name));
-            let help = command.map(|command| command.clone().render_help()).unwrap_or_default();
+            let exemplified = |it: &clap::Command| args::with_examples(it.clone(), &path.join(" "));
+            let help = command.map(|it| exemplified(it).render_help()).unwrap_or_default();
             output.text(styled(&help, output))?;
         }
         Wanted::Overview => {

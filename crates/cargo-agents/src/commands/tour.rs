@@ -10,7 +10,7 @@ use std::{process::ExitCode, time::Duration};
 use agents_system::{
     dirs::{self, Dirs},
     env,
-    explain::ErrorKind,
+    explain::{Code, ErrorKind},
     process::{Call, Captured, ending},
 };
 use agents_workspace::{PackageSource, Workspaces};
@@ -92,6 +92,7 @@ fn claim(dir: Utf8PathBuf) -> Result<Utf8PathBuf, Failure> {
     let occupied = dir.read_dir_utf8().is_ok_and(|mut entries| entries.next().is_some());
     if occupied || dir.is_file() {
         return Err(Failure::new(ErrorKind::Usage, format!("`{dir}` is not empty"))
+            .code(Code::AlreadyThere)
             .hint("name a directory that does not exist yet"));
     }
     fs_err::create_dir_all(&dir).map_err(|error| broken(&error))?;
