@@ -118,7 +118,7 @@ pub struct Page<'a> {
     pub after: &'a str,
 }
 
-impl Page {
+impl Page<'_> {
     /// Writes it anew, with what was seen.
     ///
     /// # Errors

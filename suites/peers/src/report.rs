@@ -138,7 +138,7 @@ impl Spread {
     }
 }
 
-const PAGE: Page = Page {
+const PAGE: Page<'static> = Page {
     name: "real-peers.md",
     before: "# Seen beside Symposium\n\n\
     Written by `cargo run -p peers-suite -- --update-docs`. Both programs in the `release` profile: Symposium 0.5.1 as `cargo install --locked symposium` builds it, ours as\n\
