@@ -137,6 +137,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("restate-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("faults-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("peers-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
+    ("pictures-suite", &["agents-testkit", "hosts-suite"]),
 ];
 
 /// Past this, a file is two files.
