@@ -12,6 +12,7 @@
 //! | [`book`] | pages whose blocks are run and parsed |
 //! | [`pages`] | generated pages that are checked in |
 //! | [`terminal`] | a program on a real terminal, with somebody at the keyboard |
+//! | [`harm`] | what can go wrong below a program that writes files |
 //! | [`through`] | commands behind another program: where file modes count for everybody |
 //! | [`repo`] | git repositories to clone by `file://` |
 
@@ -26,6 +27,8 @@
 
 pub mod book;
 pub mod collector;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub mod harm;
 pub mod knock;
 pub mod pages;
 pub mod repo;

@@ -136,6 +136,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("dashboard-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("restate-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("faults-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
+    ("peers-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
+    ("pictures-suite", &["agents-testkit", "hosts-suite"]),
     // And so do examples, which know what strangers know.
     ("embed-example", &["agents-task"]),
 ];

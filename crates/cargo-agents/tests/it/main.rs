@@ -31,6 +31,7 @@ mod dashboard;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod examples;
+mod formats;
 mod hook_load;
 mod hook_matrix;
 mod hook_steps;

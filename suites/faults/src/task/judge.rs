@@ -10,8 +10,11 @@ use serde_json::Value;
 
 use crate::{
     fault::Fault,
-    processes::{self, Part},
-    world::{World, run_of},
+    seen::{Checks, said},
+    task::{
+        processes::{self, Part},
+        world::{World, run_of},
+    },
 };
 
 /// The states that a task can be in, as documented, once nothing runs.
@@ -24,18 +27,7 @@ pub(crate) struct Judge<'a> {
     fault: Fault,
     steps: usize,
     acknowledged: usize,
-    problems: BTreeSet<String>,
-}
-
-/// What a command said, in a line.
-pub(crate) fn said(output: &Output) -> String {
-    let text = format!(
-        "{} {}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    checks: Checks,
 }
 
 fn id(task: &Value) -> &str {
@@ -44,16 +36,16 @@ fn id(task: &Value) -> &str {
 
 impl<'a> Judge<'a> {
     pub(crate) fn new(world: &'a World, fault: Fault, steps: usize) -> Self {
-        Self { world, fault, steps, acknowledged: 0, problems: BTreeSet::new() }
+        Self { world, fault, steps, acknowledged: 0, checks: Checks::default() }
     }
 
     pub(crate) fn wrong(&mut self, what: String) {
-        self.problems.insert(what);
+        self.checks.wrong(what);
     }
 
-    /// How many turns the model saw, and what is wrong.
-    pub(crate) fn over(self) -> (usize, Vec<String>) {
-        (self.acknowledged, self.problems.into_iter().collect())
+    /// How many turns the model saw, and what was looked at.
+    pub(crate) fn over(self) -> (usize, Checks) {
+        (self.acknowledged, self.checks)
     }
 
     /// What whoever typed it was told is true.
@@ -65,6 +57,7 @@ impl<'a> Judge<'a> {
         tasks: &[Value],
     ) {
         let Some(output) = output else { return };
+        self.checks.good(1);
         if !output.status.success() {
             if self.fault == Fault::Nothing {
                 self.wrong(format!("{run} did not work: {}", said(output)));
@@ -92,6 +85,7 @@ impl<'a> Judge<'a> {
     /// Every task is in one state that is documented, and there is one for each run.
     pub(crate) fn states(&mut self, tasks: &[Value]) {
         let mut ids = BTreeSet::new();
+        self.checks.good(tasks.len());
         for task in tasks {
             let state = task["state"].as_str().unwrap_or_default();
             if !STATES.contains(&state) {
@@ -167,6 +161,7 @@ impl<'a> Judge<'a> {
             }
         }
         self.acknowledged = acknowledged.len();
+        self.checks.good(self.acknowledged);
         for number in 0..64 {
             let run = format!("run-{number}");
             let effects = self.world.effects(&run);

@@ -6,62 +6,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use serde_json::Value;
 
 use crate::{
+    area::Area,
     chance::Chance,
     fault::Fault,
-    judge::{self, Judge},
-    processes::{self, Part},
-    world::World,
+    seen::{Seen, said},
+    task::{
+        judge::Judge,
+        processes::{self, Part},
+        strike::{heal, strike},
+        world::World,
+    },
 };
 
 /// How long anything may take to come to its end.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// How often it is looked.
 const GLANCE: Duration = Duration::from_millis(3);
-
-/// What was seen in a round.
-#[derive(Debug)]
-pub(crate) struct Seen {
-    number: usize,
-    pub(crate) fault: Fault,
-    /// Whether there was anything to break.
-    pub(crate) struck: bool,
-    pub(crate) runs: usize,
-    /// How many were in which state after the fault.
-    pub(crate) states: BTreeMap<String, usize>,
-    /// Turns that the model got to see.
-    pub(crate) acknowledged: usize,
-    pub(crate) resumed: usize,
-    pub(crate) problems: Vec<String>,
-    kept: Option<Utf8PathBuf>,
-}
-
-impl Seen {
-    pub(crate) fn told(&self) -> String {
-        let states: Vec<String> =
-            self.states.iter().map(|(state, count)| format!("{count} {state}")).collect();
-        let missed = if self.struck { "" } else { " (nothing to break)" };
-        let mut told = format!(
-            "{:4} {:10}{missed} {} runs: {}; {} turns seen by the model, {} resumed",
-            self.number,
-            self.fault.word(),
-            self.runs,
-            states.join(", "),
-            self.acknowledged,
-            self.resumed
-        );
-        for problem in &self.problems {
-            told.push_str(&format!("\n     WRONG: {problem}"));
-        }
-        if let Some(kept) = &self.kept {
-            told.push_str(&format!("\n     kept in {kept}"));
-        }
-        told
-    }
-}
 
 /// Somebody who typed something.
 struct Client {
@@ -143,16 +107,10 @@ fn settled(world: &World) -> anyhow::Result<(Vec<Value>, bool)> {
 }
 
 /// One round.
-pub(crate) fn round(
-    number: usize,
-    fault: Fault,
-    chance: &mut Chance,
-    built: &Utf8Path,
-) -> anyhow::Result<Seen> {
+pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> anyhow::Result<Seen> {
     let (width, steps) = (3 + chance.below(4), 2 + chance.below(4));
     let pause = chance.moment(40);
-    let program = built.join("cargo-agents");
-    let world = World::new(&program, fault == Fault::FullDisk, steps, pause)?;
+    let world = World::new(program, fault == Fault::FullDisk, steps, pause)?;
     let mut stage = Stage { world: &world, clients: Vec::new() };
     let struck = happen(&mut stage, fault, (width, steps), chance)?;
     let mut judge = Judge::new(&world, fault, steps);
@@ -170,7 +128,7 @@ pub(crate) fn round(
     judge.states(&tasks);
     judge.processes(&[Part::Supervisor]);
     judge.transcripts(&tasks);
-    let states = tasks.iter().fold(BTreeMap::new(), |mut states, task| {
+    let states: BTreeMap<String, usize> = tasks.iter().fold(BTreeMap::new(), |mut states, task| {
         *states.entry(task["state"].as_str().unwrap_or("none").to_owned()).or_default() += 1;
         states
     });
@@ -178,14 +136,20 @@ pub(crate) fn round(
     judge.transcripts(&settled(&world)?.0);
     let stopped = world.run(&["supervisor", "--stop"])?;
     if !stopped.status.success() {
-        judge.wrong(format!("the supervisor does not end: {}", judge::said(&stopped)));
+        judge.wrong(format!("the supervisor does not end: {}", said(&stopped)));
     }
     judge.processes(&[]);
-    let (acknowledged, problems) = judge.over();
-    let kept = if problems.is_empty() { None } else { Some(world.keep()?) };
+    let (acknowledged, checks) = judge.over();
+    let kept = if checks.is_good() { None } else { Some(world.keep()?) };
     processes::below(&world.root()).iter().for_each(processes::Process::kill);
+    let states: Vec<String> = states.iter().map(|(it, count)| format!("{count} {it}")).collect();
     let runs = stage.clients.len();
-    Ok(Seen { number, fault, struck, runs, states, acknowledged, resumed, problems, kept })
+    let happened = format!(
+        "{runs} runs: {}; {acknowledged} turns seen by the model, {resumed} resumed",
+        states.join(", ")
+    );
+    let (checked, problems) = checks.over();
+    Ok(Seen { area: Area::Task, fault, hit: struck, runs, checked, problems, happened, kept })
 }
 
 /// Starts runs, and lets something go wrong while they start or work. Whether it did.
@@ -213,7 +177,7 @@ fn happen(
         };
         if due && !struck {
             std::thread::sleep(lag);
-            struck = fault.strike(world, chance)?;
+            struck = strike(fault, world, chance)?;
         }
         let all = stage.clients.len() == width;
         let quiet =
@@ -227,7 +191,7 @@ fn happen(
         // Somebody comes while it lasts.
         stage.start(chance)?;
         std::thread::sleep(Duration::from_millis(200) + chance.moment(1500));
-        fault.heal(world)?;
+        heal(fault, world)?;
     }
     Ok(struck)
 }

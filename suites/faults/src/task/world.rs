@@ -12,18 +12,20 @@ use agents_testkit::{
     through::bound_by_modes,
 };
 use camino::{Utf8Path, Utf8PathBuf};
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use serde_json::{Value, json};
 
-/// A disk that a few runs fit on, and that is soon full.
-const DISK: &str = "size=3m,mode=0700";
+use crate::disk::Disk;
+
+/// Megabytes that a few runs fit on, and that are soon full.
+const DISK: usize = 3;
 
 /// Where a few runs happen.
 pub(crate) struct World {
+    /// Where our state is, if it can become full; let go of before the directory that it is in.
+    disk: Option<Disk>,
     scratch: Scratch,
     program: Utf8PathBuf,
     pub(crate) endpoint: Endpoint,
-    mounted: bool,
 }
 
 /// What the model says: so many calls of a tool, one after the other, each of which leaves a line in a file; then that it is done. Every
@@ -70,12 +72,8 @@ impl World {
         );
         fs_err::create_dir_all(scratch.path("work"))?;
         fs_err::create_dir_all(scratch.path("home/state"))?;
-        let world = Self { scratch, program: program.to_owned(), endpoint, mounted: disk };
-        if disk {
-            let at = world.state();
-            mount(Some("tmpfs"), at.as_str(), Some("tmpfs"), MsFlags::empty(), Some(DISK))?;
-        }
-        Ok(world)
+        let disk = disk.then(|| Disk::mount(scratch.path("home/state"), DISK)).transpose()?;
+        Ok(Self { disk, scratch, program: program.to_owned(), endpoint })
     }
 
     pub(crate) fn root(&self) -> Utf8PathBuf {
@@ -90,8 +88,12 @@ impl World {
         self.state().join("transcripts")
     }
 
-    pub(crate) fn filler(&self) -> Utf8PathBuf {
-        self.state().join("filler")
+    pub(crate) fn fill(&self) -> anyhow::Result<()> {
+        self.disk.as_ref().map_or(Ok(()), |it| it.fill(0))
+    }
+
+    pub(crate) fn make_room(&self) -> anyhow::Result<()> {
+        self.disk.as_ref().map_or(Ok(()), Disk::make_room)
     }
 
     /// What the tools of a run did, a number a line.
@@ -156,17 +158,6 @@ impl World {
 
     /// Keeps everything for whoever wants to know why.
     pub(crate) fn keep(&self) -> anyhow::Result<Utf8PathBuf> {
-        let name = format!("/tmp/faults-{}-{}", std::process::id(), self.endpoint.port());
-        let copied = Command::new("cp").args(["-a", self.root().as_str(), &name]).status()?;
-        anyhow::ensure!(copied.success(), "cannot copy to `{name}`");
-        Ok(name.into())
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        if self.mounted {
-            let _ = umount2(self.state().as_str(), MntFlags::MNT_DETACH);
-        }
+        crate::ground::keep(&self.root())
     }
 }
