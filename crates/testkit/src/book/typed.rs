@@ -1,24 +1,29 @@
-//! Pages that are typed: every command of `docs/start` and `docs/guides` is run, in order, in a home of its own, and must print
-//! what the page says.
+//! Pages that are typed: every command of a page is run, in order, in a home of its own, and must print what the page says.
 //!
 //! Remarks that readers do not see say the rest: `<!-- file: PATH -->` and `<!-- append: PATH -->` before a block write it,
-//! `<!-- in: DIR -->` changes the directory, `<!-- do: COMMAND -->` does what the text tells in words, and `<!-- not run: WHY -->`
-//! leaves a block out. Paths begin in `~/src`, unless they begin with `~/`.
+//! `<!-- in: DIR -->` changes the directory, `<!-- copy: PATH -->` takes a file from the repository there, `<!-- do: COMMAND -->` does what
+//! the text tells in words, and `<!-- not run: WHY -->` leaves a block out, or what begins with the command that stands before the reason
+//! in backquotes. Paths begin in `~/src`, unless they begin with `~/`.
 
 use std::process::{Command, Stdio};
 
-use agents_testkit::scratch::{self, Scratch};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::blocks::{Block, blocks};
+use crate::scratch::{self, Scratch};
+
+/// What the home is called in pages.
+const SHOWN_HOME: &str = "/home/ann";
 
 /// What the reader of a page does.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
     /// Goes to a directory.
     In(String),
-    /// Does what is not shown.
+    /// Does this, and it succeeds: what is not shown, or one of a list of commands.
     Do(String),
+    /// Takes a file from the repository.
+    Copy(String),
     /// Writes a file.
     Write(String, String),
     /// Adds to a file.
@@ -27,30 +32,34 @@ enum Step {
     Type(String, Vec<String>),
 }
 
-/// Does what a page says, and returns what is different from what it says.
-pub(super) fn follow(page: &str) -> Vec<String> {
-    let mut reader = Reader::new();
-    steps(page).into_iter().filter_map(|step| reader.take(step)).collect()
-}
-
 fn steps(page: &str) -> Vec<Step> {
     let mut blocks = blocks(page).into_iter().peekable();
-    let (mut steps, mut note) = (Vec::new(), None);
+    let (mut steps, mut notes) = (Vec::new(), Vec::new());
     for (number, line) in page.lines().enumerate() {
         match remark(line) {
             Some(("in", dir)) => steps.push(Step::In(dir.to_owned())),
             Some(("do", command)) => steps.push(Step::Do(command.to_owned())),
-            Some(about_a_block) => note = Some(about_a_block),
+            Some(("copy", path)) => steps.push(Step::Copy(path.to_owned())),
+            Some(about_a_block) => notes.push(about_a_block),
             None => {}
         }
         let Some(block) = blocks.next_if(|block| block.line == number + 1) else { continue };
-        match note.take() {
-            Some(("file", path)) => steps.push(Step::Write(path.to_owned(), block.text)),
-            Some(("append", path)) => steps.push(Step::Append(path.to_owned(), block.text)),
-            Some(("not run", _)) => {}
-            Some((word, _)) => panic!("nobody knows what `<!-- {word}: … -->` means"),
-            None if block.language == "console" => steps.extend(commands(&block)),
-            None => {}
+        let notes = std::mem::take(&mut notes);
+        match notes.as_slice() {
+            [("file", path)] => steps.push(Step::Write((*path).to_owned(), block.text)),
+            [("append", path)] => steps.push(Step::Append((*path).to_owned(), block.text)),
+            [("not run", why)] if !why.starts_with('`') => {}
+            notes if block.language == "console" => {
+                let left_out: Vec<&str> = notes.iter().map(|note| left_out(*note)).collect();
+                let is_left_out = |it: &Step| {
+                    left_out
+                        .iter()
+                        .any(|command| it.typed().is_some_and(|it| it.starts_with(command)))
+                };
+                steps.extend(commands(&block).into_iter().filter(|it| !is_left_out(it)));
+            }
+            [] => {}
+            [(word, _), ..] => panic!("nobody knows what `<!-- {word}: … -->` means here"),
         }
     }
     steps
@@ -61,8 +70,21 @@ fn remark(line: &str) -> Option<(&str, &str)> {
     line.trim().strip_prefix("<!-- ")?.strip_suffix(" -->")?.split_once(": ")
 }
 
-/// The commands of a block with what they print.
+/// The command of a block that a remark leaves out.
+fn left_out<'p>((word, text): (&str, &'p str)) -> &'p str {
+    let command = text.strip_prefix('`').and_then(|it| it.split('`').next());
+    match (word, command) {
+        ("not run", Some(command)) => command,
+        _ => panic!("nobody knows what `<!-- {word}: {text} -->` means before commands"),
+    }
+}
+
+/// The commands of a block: with what they print, or a list of them.
 fn commands(block: &Block) -> Vec<Step> {
+    let lines = || block.text.lines().filter(|line| !line.trim().is_empty());
+    if !lines().any(|line| line.starts_with("$ ")) {
+        return lines().map(|line| Step::Do(line.to_owned())).collect();
+    }
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for line in block.text.lines() {
         if let Some(command) = line.strip_prefix("$ ") {
@@ -76,21 +98,61 @@ fn commands(block: &Block) -> Vec<Step> {
     found.into_iter().map(|(command, printed)| Step::Type(command, printed)).collect()
 }
 
-/// Somebody at an empty machine.
-struct Reader {
+impl Step {
+    fn typed(&self) -> Option<&str> {
+        match self {
+            Self::Do(command) | Self::Type(command, _) => Some(command),
+            _ => None,
+        }
+    }
+}
+
+/// Somebody at an empty machine, with cargo, git and one program.
+pub struct Reader {
     scratch: Scratch,
+    /// Where the program is.
+    programs: Utf8PathBuf,
+    /// What was said with `export`.
+    exported: Vec<(String, String)>,
     at: Utf8PathBuf,
 }
 
 impl Reader {
-    fn new() -> Self {
+    /// With this program, whose name is what is typed. Its directory is all that is known besides cargo and the system.
+    #[must_use]
+    pub fn with(program: &str) -> Self {
         let scratch = Scratch::new();
         let user =
             "[user]\nname = Ann Author\nemail = ann@example.com\n[init]\ndefaultBranch = main\n";
         scratch.write("home/.gitconfig", user);
         let at = scratch.path("home/src");
         fs_err::create_dir_all(&at).unwrap();
-        Self { scratch, at }
+        Self { scratch, programs: beside(program), exported: Vec::new(), at }
+    }
+
+    /// Copies a directory to `~/src`, without what was built in it, and goes there.
+    pub fn copy(&mut self, dir: &Utf8Path) {
+        let root = self.place(dir.file_name().unwrap());
+        let mut waiting = vec![Utf8PathBuf::new()];
+        while let Some(inside) = waiting.pop() {
+            fs_err::create_dir_all(root.join(&inside)).unwrap();
+            for entry in dir.join(&inside).read_dir_utf8().unwrap() {
+                let entry = entry.unwrap();
+                let path = inside.join(entry.file_name());
+                if !entry.file_type().unwrap().is_dir() {
+                    fs_err::copy(entry.path(), root.join(path)).unwrap();
+                } else if entry.file_name() != "target" {
+                    waiting.push(path);
+                }
+            }
+        }
+        self.at = root;
+    }
+
+    /// Does what a page says, and returns what is different from what it says.
+    #[must_use]
+    pub fn follow(&mut self, page: &str) -> Vec<String> {
+        steps(page).into_iter().filter_map(|step| self.take(step)).collect()
     }
 
     fn place(&self, path: &str) -> Utf8PathBuf {
@@ -104,6 +166,10 @@ impl Reader {
     fn take(&mut self, step: Step) -> Option<String> {
         match step {
             Step::In(dir) => self.at = self.place(&dir),
+            Step::Copy(path) => {
+                let from = super::root().join(path);
+                fs_err::copy(&from, self.at.join(from.file_name().unwrap())).unwrap();
+            }
             Step::Write(path, text) => drop(scratch::write(&self.place(&path), text)),
             Step::Append(path, text) => {
                 let path = self.place(&path);
@@ -113,6 +179,15 @@ impl Reader {
             Step::Do(command) => {
                 let (succeeded, printed) = self.run(&command);
                 return (!succeeded).then(|| format!("`{command}` failed:\n{printed}"));
+            }
+            // Commands run in shells of their own; this is meant for all that follow.
+            Step::Type(command, _) if command.starts_with("export ") => {
+                let assignment = command.trim_start_matches("export ");
+                let (name, _) = assignment.split_once('=').unwrap();
+                let (_, value) = self.run(&format!("{command}; printf %s \"${name}\""));
+                // As it is, not as it is shown.
+                let home = self.scratch.path("home");
+                self.exported.push((name.to_owned(), value.replace(SHOWN_HOME, home.as_str())));
             }
             Step::Type(command, expected) => {
                 let (_, printed) = self.run(&command);
@@ -133,15 +208,15 @@ impl Reader {
     /// Whether it succeeded, and what it printed, in the order in which it did.
     fn run(&self, command: &str) -> (bool, String) {
         let home = self.scratch.path("home");
-        let beside = |program: &str| Utf8Path::new(program).parent().unwrap().to_owned();
-        let ours = beside(env!("CARGO_BIN_EXE_cargo-agents"));
-        let cargo = beside(&std::env::var("CARGO").unwrap());
+        let (ours, cargo) = (&self.programs, beside(&std::env::var("CARGO").unwrap()));
+        // The sandbox lets agents use the toolchains that rustup has, so it must know where.
+        let rustup = cargo.ancestors().find(|it| it.join("toolchains").is_dir());
         let output = Command::new("sh")
             .args(["-c", &format!("{{ {command}\n}} 2>&1")])
             .current_dir(&self.at)
             .stdin(Stdio::null())
             .env_clear()
-            .env("PATH", format!("{ours}:{cargo}:/usr/local/bin:/usr/bin:/bin"))
+            .env("PATH", format!("{ours}:{home}/.cargo/bin:{cargo}:/usr/local/bin:/usr/bin:/bin"))
             .env("HOME", &home)
             .env("CARGO_HOME", home.join(".cargo"))
             .env("CARGO_NET_OFFLINE", "true")
@@ -149,11 +224,17 @@ impl Reader {
             .env("LANG", "C.UTF-8")
             .env("NO_COLOR", "1")
             .env("TERM", "dumb")
+            .envs(rustup.map(|it| ("RUSTUP_HOME", it)))
+            .envs(self.exported.iter().map(|(name, value)| (name, value)))
             .output()
             .unwrap();
-        let printed = String::from_utf8_lossy(&output.stdout).replace(home.as_str(), "/home/ann");
+        let printed = String::from_utf8_lossy(&output.stdout).replace(home.as_str(), SHOWN_HOME);
         (output.status.success(), printed)
     }
+}
+
+fn beside(program: &str) -> Utf8PathBuf {
+    Utf8Path::new(program).parent().unwrap().to_owned()
 }
 
 /// Whether this was printed: line by line, with anything where the page has `…`.
@@ -221,11 +302,12 @@ fn what_is_left_out_may_be_anything() {
 
 #[test]
 fn remarks_say_what_happens_to_the_next_block() {
-    let page = "<!-- in: shop -->\n<!-- file: a/b.toml -->\n```toml\nc = 1\n```\n<!-- not run: why -->\n```console\n$ d\n```\n```console\n$ e\nf\n$ g\n```\n";
+    let page = "<!-- in: shop -->\n<!-- file: a/b.toml -->\n```toml\nc = 1\n```\n<!-- not run: why -->\n```console\n$ d\n```\n```console\n$ e\nf\n$ g\n```\n<!-- not run: `i`: why -->\n```console\nh  # one\ni j\n```\n";
     let (shop, file) =
         ("shop".to_owned(), Step::Write("a/b.toml".to_owned(), "c = 1\n".to_owned()));
     let typed = |command: &str, printed: &[&str]| {
         Step::Type(command.to_owned(), printed.iter().map(|it| (*it).to_owned()).collect())
     };
-    assert_eq!(steps(page), [Step::In(shop), file, typed("e", &["f"]), typed("g", &[])]);
+    let listed = Step::Do("h  # one".to_owned());
+    assert_eq!(steps(page), [Step::In(shop), file, typed("e", &["f"]), typed("g", &[]), listed]);
 }

@@ -2,22 +2,22 @@
 
 /// One of them.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub struct Block {
     /// `toml`, `console`, ...
-    pub(super) language: String,
+    pub language: String,
     /// What stands behind the language.
-    pub(super) info: String,
+    pub info: String,
     /// What is in it, without the indentation of the list that it stands in.
-    pub(super) text: String,
+    pub text: String,
     /// The line of its fence, from 1.
-    pub(super) line: usize,
+    pub line: usize,
 }
 
 impl Block {
     /// What file it is meant to be, for blocks that are one of ours.
-    pub(super) fn name(&self) -> Option<String> {
+    pub fn name(&self) -> Option<String> {
         let named = match self.language.as_str() {
-            "toml" | "markdown" if !self.info.is_empty() => self.info.as_str(),
+            "toml" | "markdown" | "yaml" if !self.info.is_empty() => self.info.as_str(),
             "toml" => self.text.lines().next()?.strip_prefix("# ")?,
             _ => return None,
         };
@@ -27,7 +27,7 @@ impl Block {
 }
 
 /// The blocks of a page, in order. Fences of four and more characters are about blocks, and none of them.
-pub(super) fn blocks(page: &str) -> Vec<Block> {
+pub fn blocks(page: &str) -> Vec<Block> {
     let mut found = Vec::new();
     let mut lines = page.lines().enumerate();
     while let Some((number, line)) = lines.next() {
@@ -46,7 +46,7 @@ pub(super) fn blocks(page: &str) -> Vec<Block> {
 }
 
 /// The page without its blocks.
-pub(super) fn prose(page: &str) -> String {
+pub fn prose(page: &str) -> String {
     let mut said = String::new();
     let mut within: Option<&str> = None;
     for line in page.lines() {
