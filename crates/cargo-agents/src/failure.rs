@@ -3,7 +3,7 @@
 use std::{io, process::ExitCode};
 
 use agents_system::{
-    explain::{ErrorKind, Explain, with_causes},
+    explain::{Code, ErrorKind, Explain, with_causes},
     finding::Finding,
     process::interrupted,
 };
@@ -16,6 +16,7 @@ use crate::output::Output;
 #[derive(Debug)]
 pub(crate) struct Failure {
     kind: ErrorKind,
+    code: Option<Code>,
     message: String,
     hint: Option<String>,
     details: Option<String>,
@@ -38,6 +39,9 @@ struct FailureView {
     kind: &'static str,
     /// What the program ends with
     exit_code: u8,
+    /// What `cargo agents explain` takes, as `E0042`; not every error needs a page
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
     message: String,
     /// What to do about it
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,12 +97,25 @@ impl Failure {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
+            code: None,
             message: message.into(),
             hint: None,
             details: None,
             findings: Vec::new(),
             broken_pipe: false,
         }
+    }
+
+    /// This page explains it.
+    pub(crate) fn code(mut self, code: Code) -> Self {
+        self.code = Some(code);
+        self
+    }
+
+    /// The page that explains it.
+    #[cfg(unix)]
+    pub(crate) fn explained(&self) -> Option<Code> {
+        self.code
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -177,7 +194,11 @@ impl Failure {
 
     /// The message with everything that belongs to it, for people.
     pub(crate) fn render(&self, output: &Output) -> String {
-        let mut lines = vec![format!("{} {}", output.word("error:", AnsiColor::Red), self.message)];
+        let word = match self.code {
+            Some(code) => format!("error[{code}]:"),
+            None => "error:".to_owned(),
+        };
+        let mut lines = vec![format!("{} {}", output.word(&word, AnsiColor::Red), self.message)];
         lines.extend(
             self.details.iter().flat_map(|text| text.lines()).map(|line| format!("  {line}")),
         );
@@ -185,6 +206,7 @@ impl Failure {
         if let Some(hint) = &self.hint {
             lines.push(format!("{} {hint}", output.word("hint:", AnsiColor::Cyan)));
         }
+        lines.extend(self.code.filter(|_| !output.is_quiet()).map(explained_by));
         lines.join("\n")
     }
 
@@ -193,6 +215,7 @@ impl Failure {
             error: FailureView {
                 kind: self.kind.word(),
                 exit_code: self.kind.exit_code(),
+                code: self.code.map(|code| code.to_string()),
                 message: self.message.clone(),
                 hint: self.hint.clone(),
                 details: self.details.clone(),
@@ -206,12 +229,18 @@ impl<E: Explain> From<E> for Failure {
     fn from(error: E) -> Self {
         let message = with_causes(&error);
         Self {
+            code: error.code(),
             hint: error.hint(),
             details: error.details(),
             findings: error.findings().to_vec(),
             ..Self::new(error.kind(), message)
         }
     }
+}
+
+/// The line that leads to a page.
+pub(crate) fn explained_by(code: Code) -> String {
+    format!("explained by `cargo agents explain {code}`")
 }
 
 /// What clap has to say: help and version are results, the rest is an error.

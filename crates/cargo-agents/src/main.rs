@@ -179,6 +179,10 @@ fn obey(
         Some(Command::Workflow { command }) => {
             commands::workflow::run(settings, output, &command.0)
         }
+        Some(Command::Explain { code }) => commands::errors::run(output, code.as_deref()),
+        Some(Command::Man { dir, command }) => {
+            commands::man::run(settings, output, dir.as_deref(), &command)
+        }
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),
         Some(Command::Tour { keep }) => commands::tour::run(settings, output, keep),
         Some(Command::CrateInfo(wanted)) => commands::crate_info::run(settings, output, &wanted),

@@ -9,7 +9,10 @@ use agents_plugin::{
     fetched::FetchedCrates,
     probes::Acquire,
 };
-use agents_system::{explain::ErrorKind, finding::Finding};
+use agents_system::{
+    explain::{Code, ErrorKind},
+    finding::Finding,
+};
 use agents_workspace::{Network, WorkspaceError};
 use serde::Serialize;
 
@@ -52,6 +55,7 @@ pub(crate) fn run(
             ErrorKind::Network,
             "`plugin sync` fetches, and the network is off",
         )
+        .code(Code::Offline)
         .hint("run it again without `--offline`"));
     }
     let config = Config::load(&settings.dirs)?;
@@ -110,6 +114,7 @@ fn choose(config: &Config, only: Option<&str>) -> Result<Vec<RegistrySpec>, Fail
             let known: Vec<&str> =
                 config.registries.iter().map(|spec| spec.name.as_str()).collect();
             Err(Failure::new(ErrorKind::Usage, format!("there is no registry `{name}`"))
+                .code(Code::UnknownRegistry)
                 .hint(format!("configured: {}", known.join(", "))))
         }
     }

@@ -7,7 +7,7 @@ use agents_plugin::{
     predicate::Gate,
     validate::{Checked, Kind, validate},
 };
-use agents_system::explain::ErrorKind;
+use agents_system::explain::{Code, ErrorKind};
 use agents_workspace::{CrateName, Workspaces};
 use camino::Utf8Path;
 use serde::Serialize;
@@ -57,6 +57,7 @@ pub(crate) fn run(
             ErrorKind::Usage,
             format!("no plugins or skills found in `{path}`"),
         )
+        .code(Code::ManifestInvalid)
         .hint("a plugin is a directory with a `SYMPOSIUM.toml`, or with a `SKILL.md`"));
     }
     let mut views: Vec<CheckedView> = checked.iter().map(view).collect();

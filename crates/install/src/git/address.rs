@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use agents_system::explain::{ErrorKind, Explain};
+use agents_system::explain::{Code, ErrorKind, Explain};
 
 /// A git repository, and the branch, tag or commit and the directory in it that are meant.
 ///
@@ -33,6 +33,10 @@ pub struct AddressError {
 impl Explain for AddressError {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Usage
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(Code::GitPlace)
     }
 
     fn hint(&self) -> Option<String> {
