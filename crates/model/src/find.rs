@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agents_plugin::config::{Config, ConfigError};
 use agents_system::{
     dirs::{self, Dirs, DirsError},
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::Finding,
 };
 
@@ -63,6 +63,10 @@ impl FindError {
 }
 
 impl Explain for FindError {
+    fn code(&self) -> Option<Code> {
+        self.inner().and_then(Explain::code)
+    }
+
     fn kind(&self) -> ErrorKind {
         self.inner().map_or(ErrorKind::Usage, Explain::kind)
     }
