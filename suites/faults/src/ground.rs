@@ -230,7 +230,8 @@ impl Ground {
         let begins = [".writing-", ".agents-building-", ".tmp"];
         all.retain(|path| {
             let name = path.file_name().unwrap_or_default();
-            begins.iter().any(|it| name.starts_with(it))
+            let beside = name.starts_with('.') && name.contains(".agents-");
+            beside || begins.iter().any(|it| name.starts_with(it))
         });
         Ok(all)
     }
