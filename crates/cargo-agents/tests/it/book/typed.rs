@@ -2,7 +2,7 @@
 //! what the page says.
 //!
 //! Remarks that readers do not see say the rest: `<!-- file: PATH -->` and `<!-- append: PATH -->` before a block write it,
-//! `<!-- in: DIR -->` changes the directory, `<!-- do: COMMAND -->` does what the text tells in words, and `<!-- not run: WHY -->`
+//! `<!-- in: DIR -->` changes the directory, `<!-- set: NAME=VALUE -->` sets a variable, `<!-- do: COMMAND -->` does what the text tells in words, and `<!-- not run: WHY -->`
 //! leaves a block out. Paths begin in `~/src`, unless they begin with `~/`.
 
 use std::process::{Command, Stdio};
@@ -17,6 +17,8 @@ use super::blocks::{Block, blocks};
 enum Step {
     /// Goes to a directory.
     In(String),
+    /// Has a variable from now on.
+    Set(String, String),
     /// Does what is not shown.
     Do(String),
     /// Writes a file.
@@ -39,6 +41,10 @@ fn steps(page: &str) -> Vec<Step> {
     for (number, line) in page.lines().enumerate() {
         match remark(line) {
             Some(("in", dir)) => steps.push(Step::In(dir.to_owned())),
+            Some(("set", variable)) => {
+                let (name, value) = variable.split_once('=').unwrap();
+                steps.push(Step::Set(name.to_owned(), value.to_owned()));
+            }
             Some(("do", command)) => steps.push(Step::Do(command.to_owned())),
             Some(about_a_block) => note = Some(about_a_block),
             None => {}
@@ -80,6 +86,7 @@ fn commands(block: &Block) -> Vec<Step> {
 struct Reader {
     scratch: Scratch,
     at: Utf8PathBuf,
+    variables: Vec<(String, String)>,
 }
 
 impl Reader {
@@ -90,7 +97,7 @@ impl Reader {
         scratch.write("home/.gitconfig", user);
         let at = scratch.path("home/src");
         fs_err::create_dir_all(&at).unwrap();
-        Self { scratch, at }
+        Self { scratch, at, variables: Vec::new() }
     }
 
     fn place(&self, path: &str) -> Utf8PathBuf {
@@ -104,6 +111,7 @@ impl Reader {
     fn take(&mut self, step: Step) -> Option<String> {
         match step {
             Step::In(dir) => self.at = self.place(&dir),
+            Step::Set(name, value) => self.variables.push((name, value)),
             Step::Write(path, text) => drop(scratch::write(&self.place(&path), text)),
             Step::Append(path, text) => {
                 let path = self.place(&path);
@@ -149,6 +157,7 @@ impl Reader {
             .env("LANG", "C.UTF-8")
             .env("NO_COLOR", "1")
             .env("TERM", "dumb")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .output()
             .unwrap();
         let printed = String::from_utf8_lossy(&output.stdout).replace(home.as_str(), "/home/ann");
