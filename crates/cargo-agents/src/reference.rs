@@ -45,7 +45,10 @@ fn the_page_of_commands_holds_all_of_them() {
          ## Exit codes\n\n| code | `kind` in `--json` | when |\n|---|---|---|\n| 0 | | done |\n{}{}{}{}{}{}\n\
          A command of a plugin ends with what its program ends with. A reader that goes away (`| head`) is no failure.\n",
         everywhere.render_help().to_string().trim_end(),
-        exit(ErrorKind::Failure, "it ran, and something in it failed; `sync --check` and `doctor` found something"),
+        exit(
+            ErrorKind::Failure,
+            "it ran, and something in it failed; `sync --check` and `doctor` found something"
+        ),
         exit(ErrorKind::Usage, "the command line, a configuration file or a manifest is wrong"),
         exit(ErrorKind::Refused, "a rule forbids it"),
         exit(ErrorKind::Network, "the network, or whoever answers there"),

@@ -41,7 +41,7 @@ impl table::Column for Column {
 }
 
 /// The page with the table.
-pub(crate) const PAGE: Page = Page {
+pub(crate) const PAGE: Page<'static> = Page {
     name: "real-hosts.md",
     before: "# Seen in real hosts\n\n\
     Written by `cargo run -p hosts-suite -- --update-docs`. Each row is a real client, installed from npm, in a scratch home and a network\n\

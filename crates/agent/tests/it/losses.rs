@@ -43,7 +43,8 @@ const EVERYTHING: &[(&str, &str)] = &[
 fn everything() -> AgentDefinition {
     let mut definition = AgentDefinition::blank(AgentName::new("everything").unwrap());
     let of = |part: &&str| {
-        let (_, value) = EVERYTHING.iter().find(|(of, _)| of == part).unwrap_or_else(|| panic!("{part}"));
+        let (_, value) =
+            EVERYTHING.iter().find(|(of, _)| of == part).unwrap_or_else(|| panic!("{part}"));
         Assignment::set(part, value).unwrap()
     };
     let changes: Vec<Assignment> = PARTS.iter().map(|part| of(&part)).collect();

@@ -195,8 +195,12 @@ mod tests {
             format!("| [{code}](#{anchor}) | {} |\n", code.title())
         };
         let rows: String = Code::ALL.iter().map(row).collect();
-        let section =
-            |code: &Code| format!("\n## {code}: {}\n\n{}", code.title(), text_of(*code).trim_end());
+        // Each is typed where it comes from, at a machine of its own.
+        let shown = |code: &Code| {
+            let text = page::without_remarks(&text_of(*code));
+            text.trim_end().replace("```console", "```text")
+        };
+        let section = |code: &Code| format!("\n## {code}: {}\n\n{}", code.title(), shown(code));
         let sections: Vec<String> = Code::ALL.iter().map(section).collect();
         let page = format!(
             "# Errors\n\nGenerated from `crates/system/src/explain/code.rs` and `crates/cargo-agents/errors`; a test keeps it true, \

@@ -123,7 +123,11 @@ fn explained<T>(
 fn place(plugin: &Plugin) -> Utf8PathBuf {
     let skills = plugin.dir().join("skills");
     let is_implied = matches!(plugin.origin, Origin::Crate(..) | Origin::Member(_));
-    if is_implied && !plugin.file.is_file() && skills.is_dir() { skills } else { plugin.file.clone() }
+    if is_implied && !plugin.file.is_file() && skills.is_dir() {
+        skills
+    } else {
+        plugin.file.clone()
+    }
 }
 
 fn render(explanation: &Explanation<'_>, output: &Output) -> Result<(), Failure> {

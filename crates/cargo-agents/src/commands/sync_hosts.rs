@@ -123,6 +123,7 @@ pub(super) fn bring(
         let roots = wanted::roots(&home, Some(root));
         let mut wanted = wanted::wanted(here, &hosts, &roots);
         findings.extend(here.findings.iter().chain(&here.set.findings).cloned());
+        findings.extend(here.left_out());
         findings.extend(here.unknown_sandboxed());
         findings.append(&mut wanted.findings);
         let writing = if mode == Mode::Apply { Writing::Yes } else { Writing::No };

@@ -201,7 +201,14 @@ impl Tour<'_> {
         }
         let stdout = part(&done.stdout_text()).replace(self.root.as_str(), "…");
         if !self.output.is_json() {
-            self.output.line(format!("\n$ {command}"))?;
+            // What is typed stands out from what comes back.
+            let bold = anstyle::Style::new().bold();
+            let typed = if self.output.colors_results() {
+                format!("\n{bold}$ {command}{bold:#}")
+            } else {
+                format!("\n$ {command}")
+            };
+            self.output.line(typed)?;
             self.output.line(stdout.trim_end())?;
             self.output.flush()?;
         }

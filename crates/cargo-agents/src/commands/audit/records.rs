@@ -6,7 +6,12 @@ use agents_install::{
     Update,
     git::{Checkouts, GitAddress},
 };
-use agents_system::{atomic, env, explain::{Code, ErrorKind}, foreign::ForeignFile, process::Call};
+use agents_system::{
+    atomic, env,
+    explain::{Code, ErrorKind},
+    foreign::ForeignFile,
+    process::Call,
+};
 use agents_trust::audit::{AUDIT_FILE, IMPORTED, Record, Records, imported_name, subject};
 use camino::{Utf8Path, Utf8PathBuf};
 
