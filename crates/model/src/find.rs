@@ -63,10 +63,6 @@ impl FindError {
 }
 
 impl Explain for FindError {
-    fn code(&self) -> Option<Code> {
-        self.inner().and_then(Explain::code)
-    }
-
     fn kind(&self) -> ErrorKind {
         self.inner().kind()
     }
