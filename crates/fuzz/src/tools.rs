@@ -15,7 +15,7 @@ const SEPARATOR: &str = "\n%%\n";
 pub fn edit_tool(input: &str) {
     let mut parts = input.split(SEPARATOR);
     let text = parts.next().unwrap_or_default();
-    let rest: Vec<&str> = parts.collect();
+    let rest: Vec<&str> = parts.take(16).collect();
     let edits: Vec<Replacement> = rest
         .chunks(2)
         .map(|pair| Replacement {

@@ -49,7 +49,9 @@ impl GitAddress {
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         let refused = || AddressError { text: text.to_owned() };
         let trimmed = text.trim().trim_end_matches('/');
-        if trimmed.is_empty() || trimmed.starts_with('-') || trimmed.contains(char::is_whitespace) {
+        // What cannot be an argument, or would do something to a terminal, is no address either.
+        let odd = |it: char| it.is_whitespace() || it.is_control();
+        if trimmed.is_empty() || trimmed.starts_with('-') || trimmed.contains(odd) {
             return Err(refused());
         }
         let Some((scheme, rest)) = trimmed.split_once("://") else {
@@ -200,6 +202,8 @@ mod tests {
             assert!(GitAddress::parse(text).is_err(), "{text}");
         }
         assert!(GitAddress::parse("ext::sh://x").is_err());
+        assert!(GitAddress::parse("git@host:o/r\0.git").is_err());
+        assert!(GitAddress::parse("https://host/o/\u{1b}[2Jr").is_err());
         assert!(GitAddress::parse("https://h/o/r/tree/main/../../x").is_err());
     }
 
