@@ -10,7 +10,7 @@ use agents_system::{
 use anstyle::AnsiColor;
 use serde::Serialize;
 
-use crate::output::Output;
+use crate::output::{Output, coded};
 
 /// Something that ends the program.
 #[derive(Debug)]
@@ -58,6 +58,9 @@ struct FailureView {
 pub(crate) struct FindingView {
     /// `error`, `warning` or `note`
     severity: &'static str,
+    /// What `cargo agents explain` takes, as `E0042`, for what could as well have been an error
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained_by: Option<String>,
     pub(crate) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
@@ -83,6 +86,7 @@ impl From<&Finding> for FindingView {
                 Severity::Warning => "warning",
                 Severity::Note => "note",
             },
+            explained_by: finding.code.map(|code| code.to_string()),
             message: finding.message.clone(),
             file: finding.place.as_ref().map(|place| place.file.to_string()),
             line: spot.map(|spot| spot.line),
@@ -137,7 +141,7 @@ impl Failure {
     /// As something to say where it must not end the program.
     pub(crate) fn into_findings(self) -> Vec<Finding> {
         let mut own = Finding::error(self.message);
-        own.hint = self.hint;
+        (own.hint, own.code) = (self.hint, self.code);
         std::iter::once(own).chain(self.findings).collect()
     }
 
@@ -189,15 +193,12 @@ impl Failure {
     pub(crate) fn into_finding(self, about: &str) -> Finding {
         let details = self.details.map(|details| format!("\n{details}")).unwrap_or_default();
         let finding = Finding::error(format!("{about}: {}{details}", self.message));
-        Finding { hint: self.hint, ..finding }
+        Finding { hint: self.hint, code: self.code, ..finding }
     }
 
     /// The message with everything that belongs to it, for people.
     pub(crate) fn render(&self, output: &Output) -> String {
-        let word = match self.code {
-            Some(code) => format!("error[{code}]:"),
-            None => "error:".to_owned(),
-        };
+        let word = coded("error", self.code);
         let mut lines = vec![format!("{} {}", output.word(&word, AnsiColor::Red), self.message)];
         lines.extend(
             self.details.iter().flat_map(|text| text.lines()).map(|line| format!("  {line}")),

@@ -22,6 +22,8 @@ mod here;
 mod output;
 mod reader;
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod schemas;
 mod settings;
 

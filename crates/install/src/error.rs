@@ -154,7 +154,7 @@ impl Explain for InstallError {
 
     fn code(&self) -> Option<Code> {
         match self {
-            Self::Unknown { .. } | Self::Cycle { .. } => Some(Code::InstallationUndeclared),
+            Self::Unknown { .. } | Self::Cycle { .. } => Some(Code::ManifestInvalid),
             Self::Acquire { source, .. } => source.code(),
             Self::Entry { source, .. } => source.code(),
         }

@@ -368,7 +368,7 @@ fn write_file(
 ) -> Result<(), Box<Finding>> {
     let failed = |error: &ForeignError| {
         let finding = Finding::error(format!("not written: {error}"));
-        Box::new(Finding { hint: error.hint(), ..finding })
+        Box::new(finding.advised_by(error))
     };
     let loaded = ForeignFile::load(file).map_err(|error| failed(&error))?;
     if loaded.text() != before {

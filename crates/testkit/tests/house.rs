@@ -214,6 +214,44 @@ fn rooms_are_published_and_what_tests_them_is_not() {
     }
 }
 
+#[test]
+fn every_feature_is_described() {
+    let page = fs::read_to_string(root().join("docs/release.md")).unwrap();
+    for package in packages().iter().filter(|it| it["publish"].is_null()) {
+        let name = package["name"].as_str().unwrap();
+        let mut features = package["features"].as_object().unwrap().keys().peekable();
+        if features.peek().is_none() {
+            continue;
+        }
+        let (_, rows) =
+            page.split_once(&format!("| `{name}` |")).unwrap_or_else(|| panic!("{name}"));
+        let rows: Vec<&str> = rows
+            .lines()
+            .enumerate()
+            .map_while(|(at, row)| (at == 0 || row.starts_with("| |")).then_some(row))
+            .collect();
+        for feature in features.filter(|it| *it != "default") {
+            let said = rows.iter().any(|row| {
+                row.trim_start_matches("| |").trim_start().starts_with(&format!("`{feature}` |"))
+            });
+            assert!(said, "docs/release.md does not tell of `{feature}` of {name}");
+        }
+    }
+}
+
+#[test]
+fn the_oldest_rust_is_the_same_everywhere() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let (_, oldest) = manifest.split_once("rust-version = \"").unwrap();
+    let oldest = oldest.split('"').next().unwrap();
+    for (page, words) in
+        [("README.md", "or newer) and git"), ("docs/release.md", "or newer (`rust-version`")]
+    {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        assert!(text.contains(&format!("{oldest} {words}")), "{page} names another Rust");
+    }
+}
+
 /// A panic in one task must not end the others, in no build.
 #[test]
 fn every_profile_unwinds() {

@@ -197,7 +197,6 @@ impl Explain for CargoError {
             Self::Process { .. } => Code::NoCargo,
             Self::Failed { reason: Reason::Network, .. } => Code::Unreachable,
             Self::Failed { said, .. } if was_offline(said) => Code::Offline,
-            Self::Failed { reason: Reason::Locked, .. } => Code::CargoLock,
             Self::Failed { .. } | Self::Answer { .. } | Self::Scratch { .. } => {
                 Code::WorkspaceBroken
             }

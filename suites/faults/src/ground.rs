@@ -111,6 +111,10 @@ impl Ground {
                 command.env(name, value);
             }
         }
+        // Where the programs in `PATH` are those of rustup, they look below the home that we replace.
+        if let (None, Some(home)) = (std::env::var_os("RUSTUP_HOME"), std::env::home_dir()) {
+            command.env("RUSTUP_HOME", home.join(".rustup"));
+        }
         command.env("HOME", self.user()).env("CARGO_AGENTS_HOME", self.home());
         command.env("CARGO_HOME", self.sample.home()).env("USER", "ada");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use agents_testkit::through::through;
 use anyhow::Context as _;
 use camino::Utf8Path;
 use nix::sys::{
@@ -18,7 +19,7 @@ use nix::sys::{
     time::TimeValLike as _,
 };
 
-use agents_testkit::through::through;
+use crate::run::as_before;
 
 /// The word that makes this program such a parent.
 pub(crate) const WORD: &str = "__once";
@@ -37,9 +38,7 @@ pub(crate) struct Sample {
 pub(crate) fn start(command: &Command, input: &Utf8Path) -> anyhow::Result<Sample> {
     let me = std::env::current_exe().context("cannot tell where this program is")?;
     let me = me.to_str().context("this program has a strange path")?;
-    let mut parent = through(&[me, WORD, input.as_str()], command);
-    parent.env_clear();
-    parent.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut parent = as_before(through(&[me, WORD, input.as_str()], command), command);
     let output = parent.stderr(Stdio::inherit()).output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     anyhow::ensure!(output.status.success(), "{command:?}: {text}");

@@ -102,6 +102,13 @@ impl Running {
     }
 }
 
+/// A command that stands behind another program now has the environment that it had, and nothing else of ours.
+pub(crate) fn as_before(mut behind: Command, command: &Command) -> Command {
+    behind.env_clear();
+    behind.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    behind
+}
+
 /// Runs it with nothing to read.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<Run> {
     start(command, b"")?.wait(USUAL)

@@ -15,8 +15,8 @@ pub(crate) const MISSING: &str = "not measured: there is no `strace` (`apt-get i
 #[derive(Debug, Clone)]
 pub(crate) struct Traced {
     pub(crate) calls: usize,
-    /// The addresses that were connected or sent to, other than sockets in the file system.
-    pub(crate) asked: Vec<String>,
+    /// The ports that were connected or sent to over a network.
+    pub(crate) asked: Vec<u16>,
 }
 
 /// Runs it once, if there is a program that counts.
@@ -30,9 +30,7 @@ pub(crate) fn trace(
     }
     let log = scratch.path("strace.log");
     let before = ["strace", "-f", "-qq", "-e", "signal=none", "-o", log.as_str(), "--"];
-    let mut traced = through(&before, command);
-    traced.env_clear();
-    traced.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut traced = run::as_before(through(&before, command), command);
     let bytes = input.map(fs_err::read).transpose()?.unwrap_or_default();
     run::start(&mut traced, &bytes)?.wait(run::USUAL)?;
     Ok(Some(read(&String::from_utf8_lossy(&fs_err::read(&log)?))))
@@ -51,27 +49,23 @@ fn read(log: &str) -> Traced {
     for (name, call) in calls {
         count += 1;
         if matches!(name, "connect" | "sendto") && call.contains("sa_family=AF_INET") {
-            asked.push(address(call));
+            asked.extend(port(call));
         }
     }
     Traced { calls: count, asked }
 }
 
-/// The address and port of a call.
-fn address(call: &str) -> String {
-    let after = |key: &str| {
-        let (_, rest) = call.split_once(key)?;
-        rest.split([')', '"']).find(|it| !it.is_empty()).map(str::to_owned)
-    };
-    let host = after("inet_addr(").or_else(|| after("inet_pton(AF_INET6, ")).unwrap_or_default();
-    let port = after("_port=htons(").unwrap_or_default();
-    format!("{host} port {port}")
+/// The port that a call is about; nothing, if nobody would be asked: a name that has been looked up is connected to without a port, to see
+/// which of our own addresses would be used.
+fn port(call: &str) -> Option<u16> {
+    let (_, rest) = call.split_once("_port=htons(")?;
+    rest.split(')').next()?.parse().ok().filter(|port| *port != 0)
 }
 
-/// Each address once.
-pub(crate) fn distinct(asked: &[String]) -> String {
-    let each: BTreeSet<&str> = asked.iter().map(String::as_str).collect();
-    each.into_iter().collect::<Vec<_>>().join(", ")
+/// Each port once. Addresses say nothing where all names lead to this machine.
+pub(crate) fn ports(asked: &[u16]) -> String {
+    let each: BTreeSet<u16> = asked.iter().copied().collect();
+    each.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -87,10 +81,11 @@ mod tests {
 12 <... read resumed>\"x\", 1) = 1
 13 connect(5, {sa_family=AF_UNIX, sun_path=\"/run/nscd\"}, 110) = -1 ENOENT
 13 connect(5, {sa_family=AF_INET6, sin6_port=htons(443), sin6_flowinfo=htonl(0), inet_pton(AF_INET6, \"::1\", &sin6_addr)}, 28) = 0
+13 connect(5, {sa_family=AF_INET, sin_port=htons(0), sin_addr=inet_addr(\"127.0.0.1\")}, 16) = 0
 12 +++ exited with 0 +++
 ";
         let seen = read(log);
-        assert_eq!(seen.calls, 5);
-        assert_eq!(seen.asked, ["10.0.0.2 port 53", "::1 port 443"]);
+        assert_eq!(seen.calls, 6);
+        assert_eq!(seen.asked, [53, 443]);
     }
 }

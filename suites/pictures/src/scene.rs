@@ -30,7 +30,7 @@ pub(crate) const SCENES: &[Scene] = &[
         name: "sync",
         example: Some("crate"),
         dir: "shop",
-        before: &["init --yes --add-agent claude --add-agent codex", "use coinage --no-sync"],
+        before: &["use coinage", "init --yes --add-agent claude --add-agent codex"],
         typed: "sync --dry-run",
         columns: 100,
     },
@@ -39,7 +39,7 @@ pub(crate) const SCENES: &[Scene] = &[
         example: Some("team"),
         dir: ".",
         before: &[],
-        typed: "task run critic \"Look at src/lib.rs for sums that can overflow.\"",
+        typed: "task run critic \"Look for input that nobody checked in src/lib.rs.\"",
         columns: 100,
     },
     Scene {
@@ -47,7 +47,7 @@ pub(crate) const SCENES: &[Scene] = &[
         example: Some("team"),
         dir: ".",
         before: &[],
-        typed: "plan run plans/harden.toml --mode accept-edits",
+        typed: "plan run plans/harden.toml --mode accept-edits --allow \"bash(cargo test *)\"",
         columns: 100,
     },
 ];

@@ -50,6 +50,8 @@ pub(crate) fn run(
     output: &Output,
     only: Option<&str>,
 ) -> Result<ExitCode, Failure> {
+    let config = Config::load(&settings.dirs)?;
+    let chosen = choose(&config, only)?;
     if settings.cargo.network() == Network::Offline {
         return Err(Failure::new(
             ErrorKind::Network,
@@ -58,8 +60,6 @@ pub(crate) fn run(
         .code(Code::Offline)
         .hint("run it again without `--offline`"));
     }
-    let config = Config::load(&settings.dirs)?;
-    let chosen = choose(&config, only)?;
     visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, _| {
         let (mut synced, mut findings) = fetch_registries(here, &chosen);
         if only.is_none() {

@@ -8,7 +8,7 @@ use agents_sync::{
     Action, Change, Edited, Note, Places, Plan, preview, preview_uninstall, sync, uninstall,
 };
 use agents_system::{
-    explain::{Code, ErrorKind, Explain as _},
+    explain::{Code, ErrorKind},
     finding::{Finding, Severity},
     ledger::What,
 };
@@ -232,7 +232,7 @@ fn acquire_programs(here: &Here<'_>, hooks: &[ActiveHook]) -> Vec<Finding> {
             Err(error) => {
                 let (plugin, name) = (&hook.plugin, &hook.hook.name);
                 let said = format!("the hook `{name}` of `{plugin}` will not run: {error}");
-                findings.push(Finding { hint: error.hint(), ..Finding::error(said) });
+                findings.push(Finding::error(said).advised_by(&error));
             }
         }
     }

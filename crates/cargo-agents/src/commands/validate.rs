@@ -13,7 +13,7 @@ use camino::Utf8Path;
 use serde::Serialize;
 
 use crate::{
-    failure::{Failure, FindingView},
+    failure::{Failure, FindingView, explained_by},
     output::Output,
     settings::Settings,
 };
@@ -72,6 +72,10 @@ pub(crate) fn run(
         output.document(&ValidateDocument { valid, checked: views })?;
     } else {
         render(&checked, &views[checked.len()..], output)?;
+    }
+    if !valid && !output.is_json() {
+        output.flush()?;
+        output.talk(&explained_by(Code::ManifestInvalid));
     }
     Ok(if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

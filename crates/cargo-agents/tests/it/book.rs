@@ -70,3 +70,39 @@ fn what_is_typed_prints_what_the_page_says() {
     });
     assert!(different.is_empty(), "{}", different.join("\n\n"));
 }
+
+/// Every page of `cargo agents explain` shows how to come by its error, and typing that leads to it.
+#[cfg(target_os = "linux")]
+#[test]
+fn every_error_that_is_explained_is_met() {
+    use agents_system::explain::Code;
+    let page = |code: &Code| read(format!("crates/cargo-agents/errors/{code}.md").as_str().into());
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let take = || {
+        let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Code::ALL.get(at)
+    };
+    // Some of them take a while, and do nothing meanwhile.
+    let different: Vec<String> = std::thread::scope(|scope| {
+        let work = || {
+            let pages = std::iter::from_fn(take).map(|code| (code, page(code)));
+            let said = pages.flat_map(|(code, page)| {
+                let mut reader = Reader::with(env!("CARGO_BIN_EXE_cargo-agents"));
+                let mut said = reader.follow(&page);
+                if !page.contains(&format!("[{code}]"))
+                    && !page.contains(&format!("explain {code}`"))
+                    && !page.contains("<!-- not run: ")
+                {
+                    said.push("its error is not in it".to_owned());
+                }
+                said.into_iter().map(move |it| format!("{code}: {it}"))
+            });
+            said.collect::<Vec<String>>()
+        };
+        let running: Vec<_> = (0..8).map(|_| scope.spawn(work)).collect();
+        running.into_iter().flat_map(|it| it.join().unwrap()).collect()
+    });
+    assert!(different.is_empty(), "{}", different.join("\n\n"));
+    let untyped = Code::ALL.iter().filter(|code| page(code).contains("<!-- not run: ")).count();
+    assert!(untyped <= 6, "{untyped} pages show what nobody has typed");
+}

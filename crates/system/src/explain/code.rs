@@ -58,8 +58,6 @@ codes! {
     NoWorkspace = 20, "this is not a Rust workspace";
     /// A manifest is wrong.
     WorkspaceBroken = 21, "the workspace cannot be understood";
-    /// `Cargo.lock` would have to change.
-    CargoLock = 22, "`Cargo.lock` would have to change";
     /// There is no cargo.
     NoCargo = 23, "cargo cannot be run";
     /// Cargo or git did not reach whom they asked.
@@ -82,8 +80,6 @@ codes! {
     CommandElsewhere = 44, "the command does not apply here";
     /// Two plugins bring it.
     CommandTwice = 45, "several plugins bring the same command";
-    /// An installation that is not declared, or requires itself.
-    InstallationUndeclared = 46, "an installation is not declared, or requires itself";
     /// A step of an installation failed.
     InstallFailed = 47, "a program of a plugin could not be installed";
     /// A repository, a branch or a directory that is not there.

@@ -176,18 +176,18 @@ impl Reader {
                 let before = fs_err::read_to_string(&path).unwrap_or_default();
                 scratch::write(&path, before + &text);
             }
-            Step::Do(command) => {
-                let (succeeded, printed) = self.run(&command);
-                return (!succeeded).then(|| format!("`{command}` failed:\n{printed}"));
-            }
             // Commands run in shells of their own; this is meant for all that follow.
-            Step::Type(command, _) if command.starts_with("export ") => {
+            Step::Do(command) | Step::Type(command, _) if command.starts_with("export ") => {
                 let assignment = command.trim_start_matches("export ");
                 let (name, _) = assignment.split_once('=').unwrap();
                 let (_, value) = self.run(&format!("{command}; printf %s \"${name}\""));
                 // As it is, not as it is shown.
                 let home = self.scratch.path("home");
                 self.exported.push((name.to_owned(), value.replace(SHOWN_HOME, home.as_str())));
+            }
+            Step::Do(command) => {
+                let (succeeded, printed) = self.run(&command);
+                return (!succeeded).then(|| format!("`{command}` failed:\n{printed}"));
             }
             Step::Type(command, expected) => {
                 let (_, printed) = self.run(&command);

@@ -26,6 +26,16 @@ fn a_file_is_written_read_and_changed() {
 }
 
 #[test]
+fn edits_that_double_a_file_again_and_again_end_at_its_largest_size() {
+    let agent = Agent::new();
+    agent.write("a", "x");
+    let doubled: Vec<_> = (0..60).map(|_| json!({"old": "x", "new": "xx", "all": true})).collect();
+    let said = agent.refused("edit", json!({"path": "a", "edits": doubled}));
+    assert!(said.contains("after edit 26 the file would have 67108864 bytes"), "{said}");
+    assert_eq!(agent.text("a"), "x");
+}
+
+#[test]
 fn edits_are_made_all_or_none() {
     let agent = Agent::new();
     agent.write("a", "x y");

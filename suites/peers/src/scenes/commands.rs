@@ -35,7 +35,7 @@ pub(crate) const SCENES: &[Scene] = &[
     },
     Scene {
         name: "closed-pipe",
-        given: "`plugin list` prints to somebody who has gone (`| head`)",
+        given: "`plugin list` prints to somebody who has gone (as `head` has)",
         wanted: "no panic",
         play: closed_pipe,
     },

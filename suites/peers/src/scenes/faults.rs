@@ -1,6 +1,6 @@
 //! What nobody chooses: two at once, killed in the middle, a disk that cannot be written to.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use agents_testkit::{scratch, through::bound_by_modes};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -8,7 +8,7 @@ use hosts_suite::tree::Tree;
 
 use crate::{
     ground::{Ground, hook_table},
-    run::{self, USUAL},
+    run::{self, USUAL, as_before},
     scenes::{Scene, Seen, Stage},
     wire,
 };
@@ -189,10 +189,13 @@ fn read_only(stage: &Stage<'_>) -> anyhow::Result<Seen> {
     };
     set(0o500)?;
     let payload = wire::before_tool("claude", &ground.workspace(), "true").to_string();
-    let mut hook = bound_by_modes(&ground.command(&["hook", "claude", "pre-tool-use"]));
-    let called = clean(&ground, &mut hook, payload.as_bytes());
-    let mut sync = bound_by_modes(&ground.command(&["sync"]));
-    let synced = clean(&ground, &mut sync, b"");
+    let bound = |args: &[&str], input: &str| {
+        let command = ground.command(args);
+        let mut command = as_before(bound_by_modes(&command), &command);
+        run::start(&mut command, input.as_bytes())?.wait(USUAL)
+    };
+    let called = bound(&["hook", "claude", "pre-tool-use"], &payload);
+    let synced = bound(&["sync"], "");
     set(0o700)?;
     let (called, synced) = (called?, synced?);
     let mut wrong = Vec::new();
@@ -203,16 +206,4 @@ fn read_only(stage: &Stage<'_>) -> anyhow::Result<Seen> {
         wrong.push(format!("**`sync` {}**", synced.ending()));
     }
     Ok(Seen::unless(&wrong, "denied; `sync` says why"))
-}
-
-/// Runs a command behind another one, with the environment that it had.
-fn clean(
-    ground: &Ground,
-    command: &mut std::process::Command,
-    input: &[u8],
-) -> anyhow::Result<run::Run> {
-    let same = ground.command(&[]);
-    command.env_clear();
-    command.envs(same.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    run::start(command, input)?.wait(Duration::from_secs(60))
 }

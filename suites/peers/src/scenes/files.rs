@@ -223,7 +223,7 @@ fn untouched(stage: &Stage<'_>, files: &[&str], text: &str) -> anyhow::Result<Se
     if run.crashed() {
         wrong.push(format!("**{}**", run.ending()));
     } else if !named {
-        wrong.push("**nothing is said about it**".to_owned());
+        wrong.push(format!("**it is not named** ({})", run.ending()));
     }
     if !place(&ground, ".kiro/skills/queries/SKILL.md").exists() {
         wrong.push("**other hosts are not served**".to_owned());
@@ -320,7 +320,8 @@ fn uninstall(stage: &Stage<'_>) -> anyhow::Result<Seen> {
     let ours = |path: &&Utf8PathBuf| !before.contains_key(*path) && !path.ends_with("agents.lock");
     let left: Vec<String> = after.keys().filter(ours).map(|path| ground.short(path)).collect();
     if !left.is_empty() {
-        wrong.push(format!("**left**: `{}`", left.join("`, `")));
+        let example = left.first().map(String::as_str).unwrap_or_default();
+        wrong.push(format!("**{} files are left**, e.g. `{example}`", left.len()));
     }
     Ok(Seen::unless(&wrong, "all as before"))
 }

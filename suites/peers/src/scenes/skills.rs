@@ -99,11 +99,14 @@ const PLACES: [&str; 2] = [".claude/skills", ".agents/skills"];
 
 fn hostile(stage: &Stage<'_>, name: fn(&Ground) -> String) -> anyhow::Result<Seen> {
     let ground = stage.ground()?;
+    ground.configure(&["claude", "codex"], "");
+    // It comes to a workspace that has had skills for a while.
+    ground.skill("sound", "name: queries\ndescription: how to write them", "Bind values.");
+    ground.must(&["sync"])?;
     let frontmatter = format!("name: {}\ndescription: how to write them", name(&ground));
     ground.skill("hostile", &frontmatter, "Bind values.");
-    ground.configure(&["claude", "codex"], "");
     let root = ground.sample().scratch().root().to_owned();
-    let before = tree(&[root.clone()])?;
+    let before = tree(std::slice::from_ref(&root))?;
     let run = ground.run(&["sync"])?;
     let after = tree(&[root])?;
     let new = after.keys().filter(|path| !before.contains_key(*path));
@@ -115,7 +118,7 @@ fn hostile(stage: &Stage<'_>, name: fn(&Ground) -> String) -> anyhow::Result<See
         let plain = dir.file_name().is_some_and(|it| !it.contains(char::is_control));
         installed += usize::from(proper && plain);
         if !(proper && plain) {
-            let shown = ground.short(path).escape_default().to_string();
+            let shown = ground.short(path).escape_debug().to_string();
             wrong.push(format!("**written to `{shown}`**"));
         }
     }

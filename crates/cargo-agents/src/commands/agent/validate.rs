@@ -11,7 +11,7 @@ use camino::Utf8Path;
 use serde::Serialize;
 
 use crate::{
-    failure::{Failure, FindingView},
+    failure::{Failure, FindingView, explained_by},
     output::Output,
 };
 
@@ -49,6 +49,10 @@ pub(super) fn run(output: &Output, path: &Utf8Path, strict: bool) -> Result<Exit
         output.document(&AgentValidateDocument { valid, checked })?;
     } else {
         render(&checked, output)?;
+    }
+    if !valid && !output.is_json() {
+        output.flush()?;
+        output.talk(&explained_by(Code::AgentInvalid));
     }
     Ok(if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
