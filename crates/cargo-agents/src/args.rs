@@ -2,6 +2,8 @@
 
 mod acp;
 mod agent;
+#[cfg(test)]
+mod book;
 #[cfg(feature = "http")]
 mod dashboard;
 mod examples;
