@@ -15,7 +15,7 @@ use super::{
     delimited::{Comments, Delimited, Layout, WhenEmpty},
     error::spot,
     intent::Step,
-    lines::{Splices, indent, lone_return, newline, past_newline, starts_line},
+    lines::{Splices, indent, letter, lone_return, newline, past_newline, starts_line},
 };
 
 /// Lists of plain values stay on one line up to this many characters.
@@ -205,7 +205,7 @@ const OPTIONS: ParseOptions = ParseOptions {
 /// from it again.
 fn odd_space(text: &str) -> Option<Range<usize>> {
     let is_odd = |c: char| c.is_whitespace() && !matches!(c, ' ' | '\t' | '\r' | '\n');
-    let odd_in = |text: &str| lone_return(text).or(text.find(is_odd).map(|at| at..at + 1));
+    let odd_in = |text: &str| lone_return(text).or(text.find(is_odd).map(|at| letter(text, at)));
     // It is looked for in earnest only if there is any at all.
     odd_in(text)?;
     let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };

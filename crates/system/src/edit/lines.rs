@@ -21,6 +21,12 @@ pub(super) fn lone_return(text: &str) -> Option<Range<usize>> {
     returns.find(|at| !text[at + 1..].starts_with('\n')).map(|at| at..at + 1)
 }
 
+/// The letter at `at`, all of its bytes; nothing at the end.
+pub(super) fn letter(text: &str, at: usize) -> Range<usize> {
+    let length = text.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+    at..at + length
+}
+
 /// Where the line of `at` starts.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |at| at + 1)

@@ -18,7 +18,7 @@ use std::ops::Range;
 use super::{
     EditError,
     error::spot,
-    lines::{Splices, before_newline, line_start, newline, newline_at, past_newline},
+    lines::{Splices, before_newline, letter, line_start, newline, newline_at, past_newline},
     split_bom,
 };
 
@@ -36,7 +36,8 @@ pub fn set_block(text: &str, name: &str, body: &str) -> Result<String, EditError
     let lines = body.trim_end_matches('\n').replace('\n', nl);
     let (start, end) = markers(name);
     if [&start, &end].iter().any(|marker| body.lines().any(|line| line.trim() == **marker)) {
-        let at = spot(&body, body.find(&start).or(body.find(&end)).map_or(0..0, |at| at..at + 1));
+        let at =
+            spot(&body, body.find(&start).or(body.find(&end)).map_or(0..0, |at| letter(&body, at)));
         return Err(EditError::Markers { name: name.to_owned(), spot: at });
     }
     let mut splices = Splices::default();

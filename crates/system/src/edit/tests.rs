@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::explain::{ErrorKind, Explain as _};
 
 mod formats;
 mod json;
@@ -67,4 +68,68 @@ fn a_path_is_a_list_of_strings_when_stored() {
     let path = KeyPath::from(["a", "b"]);
     assert_eq!(serde_json::to_value(&path).unwrap(), json!(["a", "b"]));
     assert_eq!(serde_json::from_value::<KeyPath>(json!(["a", "b"])).unwrap(), path);
+}
+
+#[test]
+fn every_edit_says_which_entry_it_is_about() {
+    let at = KeyPath::from(vec!["a".to_owned(), "b".to_owned()]);
+    assert_eq!(at, ["a", "b"].into());
+    let value = || json!(1);
+    let edits = [
+        set(["a", "b"], value()),
+        remove(["a", "b"]),
+        append(["a", "b"], value()),
+        remove_item(["a", "b"], value()),
+        remove_if_empty(["a", "b"]),
+    ];
+    assert!(edits.iter().all(|edit| *edit.at() == at));
+}
+
+#[test]
+fn an_error_says_whose_matter_it_is_and_what_to_do() {
+    use Format::{Json, Toml, Yaml};
+    let by_hand = "make the change by hand; the file was left as it is";
+    let shape = "the file does not have the shape that its program expects; mend it by hand";
+    for (format, text, edit, kind, hint) in [
+        (
+            Json,
+            "{",
+            set(["a"], json!(1)),
+            ErrorKind::Usage,
+            Some("mend the file by hand and run the command again"),
+        ),
+        (
+            Yaml,
+            "a: 1\na: 2\n",
+            set(["b"], json!(1)),
+            ErrorKind::Usage,
+            Some("keep one of the two and run the command again"),
+        ),
+        (Toml, "a = 1\n", set(["a", "b"], json!(1)), ErrorKind::Usage, Some(shape)),
+        (Toml, "a = 1\n", append(["a"], json!(1)), ErrorKind::Usage, Some(shape)),
+        (Yaml, "a:\n  ? b\n  : 1\n", set(["a", "c"], json!(1)), ErrorKind::Failure, Some(by_hand)),
+        (Toml, "", set(["a"], Value::Null), ErrorKind::Failure, None),
+    ] {
+        let error = apply(format, text, &[edit]).unwrap_err();
+        assert_eq!((error.kind(), error.hint().as_deref()), (kind, hint), "{error}");
+    }
+    let mismatch = EditError::Mismatch { format: Json };
+    assert_eq!((mismatch.kind(), mismatch.hint().as_deref()), (ErrorKind::Failure, Some(by_hand)));
+    let markers = EditError::Markers { name: "b".to_owned(), spot: error::spot("x", 0..1) };
+    let restore = "restore or delete the marker lines by hand";
+    assert_eq!((markers.kind(), markers.hint().as_deref()), (ErrorKind::Usage, Some(restore)));
+}
+
+#[test]
+fn what_is_marked_in_a_text_is_the_one_letter_that_is_wrong() {
+    for (format, text, line, column, part) in [
+        (Format::Json, "{\n \"x\": \"\u{a0}\", \"y\":\u{a0}1\n}", 2, 16, 16..18),
+        (Format::Json, "{\n \"x\": \r1 }", 2, 7, 6..7),
+        (Format::Yaml, "x: 1\ny: é]\nz: [1\n", 3, 4, 3..4),
+        (Format::Yaml, "x: 1\ny: *z\n", 2, 4, 3..4),
+    ] {
+        let error = apply(format, text, &[set(["new"], json!(1))]).unwrap_err();
+        let spot = error.spot().unwrap();
+        assert_eq!((spot.line, spot.column, spot.part.clone()), (line, column, part), "{error}");
+    }
 }

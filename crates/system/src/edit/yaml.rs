@@ -10,8 +10,8 @@ use super::{
     error::spot,
     intent::Step,
     lines::{
-        Splices, indent, line_end, line_start, lone_return, new_last_line, newline, past_blanks,
-        remove_lines, starts_line,
+        Splices, indent, letter, line_end, line_start, lone_return, new_last_line, newline,
+        past_blanks, remove_lines, starts_line,
     },
 };
 use render::Looks;
@@ -37,7 +37,7 @@ pub(super) fn parse(text: &str) -> Result<Value, EditError> {
 fn parsed(text: &str) -> Result<Option<Node>, EditError> {
     tree(text).map_err(|error| {
         let at = error.marker().byte_offset().unwrap_or(0);
-        let spot = spot(text, at..at + 1);
+        let spot = spot(text, letter(text, at));
         EditError::Unparsable { format: Format::Yaml, message: error.info().to_owned(), spot }
     })
 }
@@ -48,7 +48,7 @@ fn offset(text: &str, line: u64, column: u64) -> Range<usize> {
     let start: usize = lines.take(skip).map(str::len).sum();
     let column = usize::try_from(column.saturating_sub(1)).unwrap_or(0);
     let within = text[start..].char_indices().nth(column).map_or(0, |(at, _)| at);
-    start + within..start + within + 1
+    letter(text, start + within)
 }
 
 fn check_keys(text: &str, node: &Node) -> Result<(), EditError> {

@@ -1,5 +1,4 @@
 use super::*;
-use crate::explain::Explain as _;
 
 const J: Format = Format::Json;
 
@@ -252,4 +251,26 @@ fn opencode_and_gemini() {
         &[remove(["mcpServers", "b"])],
     );
     assert!(edited.contains("\"a\" },\n        \"b\": {\n            \"command\""), "{edited}");
+}
+
+#[test]
+fn comments_inside_a_line_stay_beside_what_comes_and_goes() {
+    for (text, expected) in [
+        (r#"{"a": [/* none */]}"#, r#"{"a": [/* none */ 1]}"#),
+        (r#"{"a": [/* none */ ]}"#, r#"{"a": [/* none */ 1 ]}"#),
+        (r#"{"a": [2 /* two */]}"#, r#"{"a": [2, 1 /* two */]}"#),
+        ("{\"a\": [ // none\n]}", "{\"a\": [ // none\n1\n]}"),
+    ] {
+        let edited =
+            there_and_back(J, text, &[append(["a"], json!(1))], &[remove_item(["a"], json!(1))]);
+        assert_eq!(edited, expected);
+    }
+    for (text, expected) in [
+        (r#"{"a": [1 /* one */, 2]}"#, r#"{"a": [/* one */ 2]}"#),
+        (r#"{"a": [2, 1 /* one */]}"#, r#"{"a": [2 /* one */]}"#),
+        (r#"{"a": [ 1 ]}"#, r#"{"a": [ ]}"#),
+        (r#"{"a": [/* one */ 1]}"#, r#"{"a": [/* one */]}"#),
+    ] {
+        assert_eq!(applied(J, text, &[remove_item(["a"], json!(1))]), expected);
+    }
 }

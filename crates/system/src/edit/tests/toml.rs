@@ -201,3 +201,26 @@ fn dates_and_odd_numbers_are_read_as_text() {
     assert_eq!(read(T, text).unwrap(), value);
     applied(T, text, &[set(["e"], json!(1))]);
 }
+
+#[test]
+fn dotted_keys_are_joined_by_others_of_their_kind() {
+    let text = "a.b = 1\na.c = 2 # two\nz = 3\n\n[x]\ny.z = 1\n";
+    let edited = there_and_back(T, text, &[set(["a", "d"], json!(4))], &[remove(["a", "d"])]);
+    assert_eq!(edited, "a.b = 1\na.c = 2 # two\na.d = 4\nz = 3\n\n[x]\ny.z = 1\n");
+    let edited =
+        there_and_back(T, text, &[set(["x", "y", "w"], json!(4))], &[remove(["x", "y", "w"])]);
+    assert_eq!(edited, "a.b = 1\na.c = 2 # two\nz = 3\n\n[x]\ny.z = 1\ny.w = 4\n");
+}
+
+#[test]
+fn dotted_keys_between_brackets_are_found() {
+    let text = "a = { b.c = 1, d = 2 }\n";
+    assert_eq!(applied(T, text, &[set(["a", "b", "c"], json!(5))]), "a = { b.c = 5, d = 2 }\n");
+    let (there, back) = ([set(["a", "b", "e"], json!(3))], [remove(["a", "b", "e"])]);
+    assert_eq!(there_and_back(T, text, &there, &back), "a = { b.c = 1, d = 2, b.e = 3 }\n");
+    assert_eq!(applied(T, text, &[set(["a", "b"], json!(5))]), "a = { d = 2, b = 5 }\n");
+    assert_eq!(
+        refused(T, text, &[set(["a", "b", "c", "x"], json!(1))]),
+        "1:13: `a.b.c` is a number, not a table"
+    );
+}
