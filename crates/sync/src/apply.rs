@@ -244,6 +244,8 @@ fn recovered(places: &Places) -> Result<Ledger, LedgerError> {
                 }
             }
         }
+        // Whoever keeps originals holds the lock, as we do.
+        atomic::remove_unfinished(&places.backups);
         ledger.resolve(came_true);
         ledger.save(&places.ledger)?;
     }

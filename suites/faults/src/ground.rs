@@ -228,9 +228,12 @@ impl Ground {
         keep(self.sample.scratch().root())
     }
 
-    /// Unfinished files and directories, ours and those beside other people's.
+    /// Unfinished files and directories, ours and those beside other people's. What is in the cache may go at any time, and lies there
+    /// until it does.
     pub(crate) fn unfinished(&self) -> anyhow::Result<Vec<Utf8PathBuf>> {
         let mut all: Vec<Utf8PathBuf> = tree_of(&self.tree())?.into_keys().collect();
+        let cache = self.home().join("cache");
+        all.retain(|path| !path.starts_with(&cache));
         let begins = [".writing-", ".agents-building-", ".tmp"];
         all.retain(|path| {
             let name = path.file_name().unwrap_or_default();
