@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agents_plugin::config::{Config, ConfigError};
 use agents_system::{
     dirs::{self, Dirs, DirsError},
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::Finding,
 };
 
@@ -51,32 +51,36 @@ pub enum FindError {
 }
 
 impl FindError {
-    fn inner(&self) -> Option<&dyn Explain> {
+    fn inner(&self) -> &dyn Explain {
         match self {
-            Self::Dirs(_) => None,
-            Self::Config(error) => Some(error),
-            Self::NoProvider(error) => Some(error),
-            Self::Unresolved(error) => Some(error),
-            Self::Open(error) => Some(error),
+            Self::Dirs(error) => error,
+            Self::Config(error) => error,
+            Self::NoProvider(error) => error,
+            Self::Unresolved(error) => error,
+            Self::Open(error) => error,
         }
     }
 }
 
 impl Explain for FindError {
     fn kind(&self) -> ErrorKind {
-        self.inner().map_or(ErrorKind::Usage, Explain::kind)
+        self.inner().kind()
+    }
+
+    fn code(&self) -> Option<Code> {
+        self.inner().code()
     }
 
     fn hint(&self) -> Option<String> {
-        self.inner().and_then(Explain::hint)
+        self.inner().hint()
     }
 
     fn findings(&self) -> &[Finding] {
-        self.inner().map_or(&[], Explain::findings)
+        self.inner().findings()
     }
 
     fn details(&self) -> Option<String> {
-        self.inner().and_then(Explain::details)
+        self.inner().details()
     }
 }
 

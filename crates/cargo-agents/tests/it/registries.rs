@@ -325,7 +325,7 @@ fn sync_of_an_unknown_registry_names_the_known_ones() {
     assert_eq!(run.code, Some(2));
     assert_eq!(
         run.stderr,
-        "error: there is no registry `extr`\nhint: configured: user-plugins, extra\n"
+        "error[E0042]: there is no registry `extr`\nhint: configured: user-plugins, extra\nexplained by `cargo agents explain E0042`\n"
     );
 }
 
