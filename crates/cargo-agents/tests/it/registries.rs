@@ -263,10 +263,10 @@ fn an_unreachable_repository_keeps_the_old_copy_with_a_warning() {
     assert!(run.stderr.contains("extra") || run.stderr.contains(&repo.url()), "{run:?}");
     let run = world.agents(&["--update", "check", "plugin", "list"]);
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(run.stderr.starts_with("warning:"), "{run:?}");
+    assert!(run.stderr.starts_with("warning[E0024]:"), "{run:?}");
     let run = world.agents(&["--update", "check", "one-cmd"]);
     assert_eq!(run.stdout, "first\n", "{run:?}");
-    assert!(run.stderr.starts_with("warning:"), "who asked for the newest is told: {run:?}");
+    assert!(run.stderr.starts_with("warning[E0024]:"), "who asked for the newest is told: {run:?}");
     let run = world.agents(&["one-cmd"]);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("first\n", ""));
     assert_eq!(registry_state(&world, "extra"), "read");
@@ -325,7 +325,7 @@ fn sync_of_an_unknown_registry_names_the_known_ones() {
     assert_eq!(run.code, Some(2));
     assert_eq!(
         run.stderr,
-        "error: there is no registry `extr`\nhint: configured: user-plugins, extra\n"
+        "error[E0042]: there is no registry `extr`\nhint: configured: user-plugins, extra\nexplained by `cargo agents explain E0042`\n"
     );
 }
 

@@ -203,6 +203,9 @@ pub(crate) struct Asked {
     pub(crate) task: TaskId,
     pub(crate) path: TaskPath,
     pub(crate) question: String,
+    /// What each yes to it means, in the order of [`YES`](super::super::asks::YES).
+    #[serde(default)]
+    pub(crate) means: [String; 3],
 }
 
 /// How the supervisor is.
@@ -305,6 +308,8 @@ pub(crate) enum Report {
         task: TaskId,
         path: TaskPath,
         question: String,
+        #[serde(default)]
+        means: [String; 3],
     },
     /// Somebody's answer was taken, or nobody waits for one any more.
     Settled {
