@@ -4,6 +4,7 @@ mod acp;
 mod agent;
 #[cfg(feature = "http")]
 mod dashboard;
+mod doctor;
 mod later;
 mod mcp;
 mod model;
@@ -23,6 +24,7 @@ pub(crate) use acp::AcpArgs;
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 #[cfg(feature = "http")]
 pub(crate) use dashboard::DashboardArgs;
+pub(crate) use doctor::DoctorArgs;
 pub(crate) use later::Later;
 pub(crate) use mcp::McpArgs;
 pub(crate) use model::ModelCommand;
@@ -205,11 +207,10 @@ pub(crate) enum Command {
         dry_run: bool,
     },
     /// Find out what is wrong on this machine, and what to do about it
-    Doctor {
-        /// Repair what is safe to repair, and say what was done
-        #[arg(long)]
-        fix: bool,
-    },
+    #[command(after_help = "What hosts really load, seen in a home that is gone afterwards:
+  cargo agents doctor --probe
+  cargo agents doctor --probe claude codex --json")]
+    Doctor(DoctorArgs),
     /// See which coding agents are known, and where their files are
     Host {
         #[command(subcommand)]

@@ -2,6 +2,7 @@
 
 use std::{fmt, io::Write as _, process::ExitCode};
 
+use agents_probe::seen::Seen;
 use camino::Utf8Path;
 
 use crate::say;
@@ -36,6 +37,15 @@ impl Verdict {
             Self::Yes => "yes",
             Self::NotTold => "no",
             Self::No(_) => "NO",
+        }
+    }
+}
+
+impl From<Seen> for Verdict {
+    fn from(seen: Seen) -> Self {
+        match seen {
+            Seen::Yes => Self::Yes,
+            Seen::No(why) => Self::No(why),
         }
     }
 }
@@ -103,20 +113,20 @@ fn table<C: Column>(rows: &[Row<C>]) -> String {
 
 /// A page of the documentation that a suite writes.
 #[derive(Debug)]
-pub struct Page {
+pub struct Page<'a> {
     /// Its name below `docs`.
     pub name: &'static str,
     /// What stands before the table.
-    pub before: &'static str,
+    pub before: &'a str,
     /// What its columns mean.
-    pub after: &'static str,
+    pub after: &'a str,
 }
 
 /// Ends a suite: the table on standard output and, if asked for, on its page; 1 where something is not as it should be.
 ///
 /// # Errors
 /// The table or the page cannot be written.
-pub fn conclude<C: Column>(rows: &[Row<C>], page: Option<&Page>) -> anyhow::Result<ExitCode> {
+pub fn conclude<C: Column>(rows: &[Row<C>], page: Option<&Page<'_>>) -> anyhow::Result<ExitCode> {
     let table = table(rows);
     write!(std::io::stdout(), "{table}")?;
     if let Some(Page { name, before, after }) = page {

@@ -11,7 +11,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What `<program> --version` says; `None` if it says nothing of the kind, or not in time.
 pub(super) fn version_of(program: &Utf8Path) -> Option<Version> {
-    let said = Call::new(program.as_str()).arg("--version").deadline(PATIENCE).capture().ok()?;
+    version_by(Call::new(program.as_str()))
+}
+
+/// The same for a program that is called in its own way.
+pub(super) fn version_by(call: Call) -> Option<Version> {
+    let said = call.arg("--version").deadline(PATIENCE).capture().ok()?;
     version_in(&said.stdout_text())
 }
 

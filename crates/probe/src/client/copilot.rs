@@ -5,7 +5,6 @@ use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
 use super::{Client, Place};
-use crate::install::Package;
 
 pub(super) struct Copilot;
 
@@ -14,8 +13,8 @@ impl Client for Copilot {
         "copilot"
     }
 
-    fn package(&self) -> Package {
-        Package { name: "@github/copilot", program: "node_modules/.bin/copilot" }
+    fn proven(&self) -> &'static str {
+        "1.0.102"
     }
 
     fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
