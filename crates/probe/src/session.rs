@@ -38,7 +38,7 @@ pub struct Session<'a> {
     pub server: &'a str,
     /// Where programs are found. The rest of the environment is not handed on.
     pub path: &'a OsStr,
-    /// The variables that cargo needs in a home that is not its user's.
+    /// The variables that cargo needs in a home that is not its user's; for our own commands.
     pub cargo: &'a [(&'a str, OsString)],
     /// Where MCP servers and hooks are registered.
     pub scope: Scope,
@@ -129,7 +129,7 @@ impl Session<'_> {
         }
         write(&home, &client.accepted(&place))?;
 
-        let call = self.with_surroundings(client.prompt(&place, PROMPT), root);
+        let call = client.prompt(&place, PROMPT).env("TMPDIR", root.join("tmp"));
         let call = match self.network {
             Network::Own => call,
             Network::Shared => network::discouraged(call),
@@ -160,21 +160,17 @@ impl Session<'_> {
             .env(env::PATH.name, place.path)
             .env(env::HOME.name, place.home)
             .env(env::CARGO_NET_OFFLINE.name, "true")
+            .env(env::CARGO_HOME.name, root.join("cargo"))
+            .env("TMPDIR", root.join("tmp"))
             .cwd(place.workspace)
             .deadline(OURS);
-        let done = self.with_surroundings(call, root).capture_watched(|_| watch())?;
+        let call = self.cargo.iter().fold(call, |call, (name, value)| call.env(*name, value));
+        let done = call.capture_watched(|_| watch())?;
         if done.status.success() {
             return Ok(());
         }
         let command = format!("cargo agents {}", args.join(" "));
         Err(ProbeError::Ours { command, ending: ending(done.status), said: done.said() })
-    }
-
-    /// What is not the client's affair: cargo, and where temporary files go.
-    fn with_surroundings(&self, call: Call, root: &Utf8Path) -> Call {
-        let call =
-            call.env("TMPDIR", root.join("tmp")).env(env::CARGO_HOME.name, root.join("cargo"));
-        self.cargo.iter().fold(call, |call, (name, value)| call.env(*name, value))
     }
 }
 

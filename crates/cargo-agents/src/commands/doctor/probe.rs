@@ -38,6 +38,10 @@ use crate::{
     settings::Settings,
 };
 
+/// What `docs/doctor.md` says about it.
+#[cfg(test)]
+pub(super) const PAGE: &str = include_str!("probe/page.md");
+
 /// What all hosts are probed with.
 struct Laboratory {
     root: TempDir,
@@ -67,19 +71,36 @@ pub(crate) fn run(
     let laboratory = Laboratory::open(settings, args, shared)?;
     let mut probed = Vec::new();
     told::head(output, &laboratory)?;
+    let named = if args.hosts.is_empty() { Named::No } else { Named::Yes };
     for host in chosen {
-        let one = laboratory.probe(host, settings)?;
+        let one = laboratory.probe(host, named, settings)?;
         told::row(output, &one)?;
         probed.push(one);
     }
-    let named = !args.hosts.is_empty();
     let failed = probed.iter().any(|it| match it.state {
         State::Probed | State::NoSession => !it.is_loaded(),
         // Whoever names a host wants to know about that one.
-        State::NotInstalled | State::NotKnown => named,
+        State::NotInstalled | State::NotKnown => named == Named::Yes,
     });
     told::end(output, &laboratory, probed)?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Whether the user asked for this host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Named {
+    Yes,
+    No,
+}
+
+/// The program of a host. One that shares its name with other programs counts if the host has left signs, or is asked for.
+fn program_of(host: &Host, named: Named) -> Result<Option<Utf8PathBuf>, Failure> {
+    if !host.detect.programs.is_empty() {
+        return Ok(host.detect.programs.iter().find_map(find_program));
+    }
+    let home = wanted::home()?;
+    let is_there = named == Named::Yes || host.is_installed(&wanted::roots(&home, None), |_| false);
+    Ok(find_program(host.id.as_str()).filter(|_| is_there))
 }
 
 fn chosen<'h>(all: &'h [Host], names: &[String]) -> Result<Vec<&'h Host>, Failure> {
@@ -133,14 +154,15 @@ impl Laboratory {
         let ours = ours.map_err(|error| broken(&error))?;
         let variables = [env::AGENTS_CARGO, env::SYMPOSIUM_CARGO, env::CARGO];
         let cargo = variables.into_iter().filter_map(|it| Some((it.name, it.get()?)));
-        let rustup = (env::RUSTUP_HOME.name, rustup_home()?.into_string().into());
+        let rustup = Some(rustup_home()?).filter(|dir| dir.exists());
+        let rustup = rustup.map(|dir| (env::RUSTUP_HOME.name, dir.into_string().into()));
         Ok(Self {
             root,
             ours: Utf8PathBuf::from_path_buf(ours).map_err(|path| {
                 Failure::new(ErrorKind::Usage, format!("`{}` is not UTF-8", path.display()))
             })?,
             path: env::PATH.get().unwrap_or_default(),
-            cargo: cargo.chain([rustup]).collect(),
+            cargo: cargo.chain(rustup).collect(),
             hosts: fs_err::read_to_string(settings.dirs.config.join(wanted::OVERRIDES)).ok(),
             scope: match config.registration {
                 Registration::User => Scope::Global,
@@ -155,11 +177,9 @@ impl Laboratory {
         })
     }
 
-    fn probe(&self, host: &Host, settings: &Settings) -> Result<Probed, Failure> {
+    fn probe(&self, host: &Host, named: Named, settings: &Settings) -> Result<Probed, Failure> {
         let mut probed = Probed::new(host);
-        let Some(program) = host.detect.programs.iter().find_map(find_program) else {
-            return Ok(probed);
-        };
+        let Some(program) = program_of(host, named)? else { return Ok(probed) };
         probed.program = Some(program.clone());
         let Some(client) = client::of_host(host.id.as_str()) else {
             probed.state = State::NotKnown;
