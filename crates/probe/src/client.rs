@@ -41,6 +41,10 @@ pub trait Client {
     fn shell_input(&self, command: &str) -> Value {
         json!({"command": command, "description": "Runs it"})
     }
+    /// What the model calls, and what it gives, so that a tool fails.
+    fn failing(&self) -> (&'static str, Value) {
+        (self.shell(), self.shell_input("ls /there-is-no-such-file"))
+    }
     /// What the model calls to have an agent do something.
     fn delegate(&self, agent: &str, prompt: &str) -> (&'static str, Value);
     /// What it calls to hear what became of that, if the first call does not wait for it; from what that one answered.

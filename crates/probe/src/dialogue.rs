@@ -48,11 +48,11 @@ impl Dialogue {
         Self { calls, hear: client.hear(), made: Vec::new() }
     }
 
-    /// The same with a command that fails, before the last call.
+    /// The same with a call that fails, before the last one.
     #[must_use]
     pub fn with_failure(mut self, client: &dyn Client) -> Self {
-        let failure = (client.shell().to_owned(), client.shell_input("ls /there-is-no-such-file"));
-        self.calls.insert(self.calls.len() - 1, failure);
+        let (name, input) = client.failing();
+        self.calls.insert(self.calls.len() - 1, (name.to_owned(), input));
         self
     }
 

@@ -66,3 +66,17 @@ const AFTER: &str = "\
     - **clean after uninstall**: every file that `sync` touched is as it was, except for what the client wrote itself and for `agents.lock`, which is the workspace's.\n\
     - **starts without us**: the client works afterwards, and knows neither the skill nor the tool any more.\n\
     - **`doctor --probe` agrees**: [`cargo agents doctor --probe`](doctor.md) says yes to all that it looks at, with the same settings.\n";
+
+#[cfg(test)]
+mod tests {
+    use hosts_suite::client;
+
+    #[test]
+    fn the_versions_that_probes_speak_of_are_those_of_the_page() {
+        let page = include_str!("../../../docs/real-hosts.md");
+        for client in client::all() {
+            let row = format!("| {} | {} |", client.host(), client.proven());
+            assert!(page.contains(&row), "no `{row}`");
+        }
+    }
+}

@@ -141,8 +141,7 @@ fn an_old_version_that_knows_no_hooks() {
     let document = machine.document(&["claude"], 1);
     let host = only(&document);
     assert_eq!(lost(host), ["context", "deny", "reason"], "{host:#}");
-    let hint = &host["things"][1]["hint"];
-    assert_eq!(hint, "update Claude Code: 2.1.325 was seen to load everything");
+    assert_eq!(host["hint"], "update Claude Code: 2.1.325 was seen to load everything");
 
     let run = machine.probe(&["claude"]);
     assert_eq!(run.code, Some(1), "{run:?}");
@@ -192,7 +191,7 @@ fn what_is_not_there_and_what_nobody_can_start_is_told() {
     let run = machine.probe(&[]);
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(run.stdout.contains("not installed: claude, codex, "), "{run:?}");
-    assert!(run.stdout.ends_with("no host was started\n"), "{run:?}");
+    assert!(run.stdout.ends_with("no host was started.\n"), "{run:?}");
     // Whoever names one wants to know about it.
     assert_eq!(machine.probe(&["claude"]).code, Some(1));
     assert_eq!(machine.probe(&["cluade"]).code, Some(2));

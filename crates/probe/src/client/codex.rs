@@ -63,7 +63,8 @@ impl Client for Codex {
     }
 
     fn tool(&self, server: &str, tool: &str) -> String {
-        format!("mcp__{server}__{tool}")
+        // It turns whatever a name of a function may not have into `_`.
+        format!("mcp__{}__{tool}", server.replace('-', "_"))
     }
 
     fn delegate(&self, agent: &str, prompt: &str) -> (&'static str, Value) {

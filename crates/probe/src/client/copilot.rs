@@ -43,6 +43,11 @@ impl Client for Copilot {
         json!({"command": command, "description": "Runs it", "mode": "sync"})
     }
 
+    fn failing(&self) -> (&'static str, Value) {
+        // A command that fails is a tool that worked.
+        ("view", json!({"path": "/there-is-no-such-file"}))
+    }
+
     fn tool(&self, server: &str, tool: &str) -> String {
         format!("{server}-{tool}")
     }

@@ -8,6 +8,7 @@ pub(crate) mod told;
 
 use std::{
     ffi::OsString,
+    path::PathBuf,
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -23,7 +24,7 @@ use agents_probe::{
 use agents_system::{
     env,
     explain::ErrorKind,
-    process::{Call, ProcessError, find_program},
+    process::{Call, find_program},
 };
 use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
@@ -44,7 +45,10 @@ pub(super) const PAGE: &str = include_str!("probe/page.md");
 
 /// What all hosts are probed with.
 struct Laboratory {
-    root: TempDir,
+    /// Removed when the probe ends, however it ends.
+    _root: TempDir,
+    /// The same; canonical, so that what programs report is what we know it by.
+    root: Utf8PathBuf,
     /// Our own program.
     ours: Utf8PathBuf,
     path: OsString,
@@ -78,7 +82,7 @@ pub(crate) fn run(
         probed.push(one);
     }
     let failed = probed.iter().any(|it| match it.state {
-        State::Probed | State::NoSession => !it.is_loaded(),
+        State::Probed | State::NoSession => it.is_lost(),
         // Whoever names a host wants to know about that one.
         State::NotInstalled | State::NotKnown => named == Named::Yes,
     });
@@ -145,22 +149,20 @@ impl Laboratory {
         let config = Config::load(&settings.dirs)?;
         let root = tempfile::Builder::new().prefix("cargo-agents-probe-").tempdir();
         let root = root.map_err(|error| broken(&error))?;
+        let dir = utf8(root.path().canonicalize())?;
         if shared.is_none() {
-            let dir = Utf8Path::from_path(root.path()).unwrap_or(Utf8Path::new("/tmp"));
-            network::settle(dir)
+            network::settle(&dir)
                 .map_err(|error| Failure::new(ErrorKind::Failure, error.to_string()))?;
         }
-        let ours = std::env::current_exe().and_then(|it| it.canonicalize());
-        let ours = ours.map_err(|error| broken(&error))?;
+        let ours = utf8(std::env::current_exe().and_then(|it| it.canonicalize()))?;
         let variables = [env::AGENTS_CARGO, env::SYMPOSIUM_CARGO, env::CARGO];
         let cargo = variables.into_iter().filter_map(|it| Some((it.name, it.get()?)));
         let rustup = Some(rustup_home()?).filter(|dir| dir.exists());
         let rustup = rustup.map(|dir| (env::RUSTUP_HOME.name, dir.into_string().into()));
         Ok(Self {
-            root,
-            ours: Utf8PathBuf::from_path_buf(ours).map_err(|path| {
-                Failure::new(ErrorKind::Usage, format!("`{}` is not UTF-8", path.display()))
-            })?,
+            _root: root,
+            root: dir,
+            ours,
             path: env::PATH.get().unwrap_or_default(),
             cargo: cargo.chain(rustup).collect(),
             hosts: fs_err::read_to_string(settings.dirs.config.join(wanted::OVERRIDES)).ok(),
@@ -196,20 +198,18 @@ impl Laboratory {
         progress.end();
         match outcome {
             Ok(outcome) => probed.take(outcome, client.proven()),
-            Err(ProbeError::Process(ProcessError::Interrupted)) => Failure::if_interrupted()?,
-            Err(error) => return Err(failed(host, error)),
+            Err(error) => {
+                Failure::if_interrupted()?;
+                probed.fail(words(&error), client.proven());
+            }
         }
         probed.seconds = Some(since.elapsed().as_secs());
         Ok(probed)
     }
 
-    /// Where all files of this host are; canonical, so that what programs report is what we know it by.
+    /// Where all files of this host are.
     fn root_of(&self, host: &Host) -> Result<Utf8PathBuf, Failure> {
-        let root = self.root.path().canonicalize().map_err(|error| broken(&error))?;
-        let root = Utf8PathBuf::from_path_buf(root).map_err(|path| {
-            Failure::new(ErrorKind::Usage, format!("`{}` is not UTF-8", path.display()))
-        })?;
-        let root = root.join(host.id.as_str());
+        let root = self.root.join(host.id.as_str());
         fs_err::create_dir_all(root.join("home")).map_err(|error| broken(&error))?;
         Ok(root)
     }
@@ -243,12 +243,18 @@ impl Laboratory {
     }
 }
 
-fn failed(host: &Host, error: ProbeError) -> Failure {
-    let message = format!("cannot probe {}: {error}", host.name);
-    let failure = Failure::new(ErrorKind::Failure, message);
+fn utf8(path: std::io::Result<PathBuf>) -> Result<Utf8PathBuf, Failure> {
+    let path = path.map_err(|error| broken(&error))?;
+    Utf8PathBuf::from_path_buf(path).map_err(|path| {
+        Failure::new(ErrorKind::Usage, format!("`{}` is not UTF-8", path.display()))
+    })
+}
+
+/// Why it came to no session.
+fn words(error: &ProbeError) -> String {
     match error {
-        ProbeError::Ours { said, .. } => failure.details(said),
-        ProbeError::Sample(source) => failure.details(source.to_string()),
-        ProbeError::Process(_) => failure,
+        ProbeError::Ours { said, .. } => format!("{error}: {said}"),
+        ProbeError::Sample(source) => format!("{error}: {source}"),
+        ProbeError::Process(_) => error.to_string(),
     }
 }

@@ -57,6 +57,9 @@ pub(super) struct Probed {
     /// Why the host did not run to a good end, if it did not
     #[serde(skip_serializing_if = "Option::is_none")]
     trouble: Option<String>,
+    /// What to do about what is not loaded
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
 }
 
 /// What became of a host.
@@ -85,9 +88,6 @@ struct ThingView {
     /// What was seen instead
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<String>,
-    /// What to do
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<String>,
 }
 
 impl Probed {
@@ -102,6 +102,7 @@ impl Probed {
             seconds: None,
             things: Vec::new(),
             trouble: None,
+            hint: None,
         }
     }
 
@@ -109,20 +110,31 @@ impl Probed {
     pub(super) fn take(&mut self, outcome: Outcome, proven: &str) {
         self.state = if outcome.requests == 0 { State::NoSession } else { State::Probed };
         self.trouble = outcome.trouble;
-        let hint = self.advice(proven);
         let view = |(thing, seen): (Thing, Seen)| {
             let (loaded, seen) = match seen {
                 Seen::Yes => (true, None),
                 Seen::No(why) => (false, Some(why)),
             };
-            let hint = (!loaded).then(|| hint.clone());
-            ThingView { thing: thing.word(), meaning: thing.words(), loaded, seen, hint }
+            ThingView { thing: thing.word(), meaning: thing.words(), loaded, seen }
         };
         self.things = outcome.seen.into_iter().map(view).collect();
+        self.hint = self.is_lost().then(|| self.advice(proven));
     }
 
-    pub(super) fn is_loaded(&self) -> bool {
-        self.things.iter().all(|it| it.loaded)
+    /// It came to no session, for this reason.
+    pub(super) fn fail(&mut self, trouble: String, proven: &str) {
+        self.state = State::NoSession;
+        self.trouble = Some(trouble);
+        self.hint = Some(self.advice(proven));
+    }
+
+    /// Whether something that we wrote is not loaded.
+    pub(super) fn is_lost(&self) -> bool {
+        match self.state {
+            State::Probed => self.things.iter().any(|it| !it.loaded),
+            State::NoSession => true,
+            State::NotInstalled | State::NotKnown => false,
+        }
     }
 
     /// What to do about what is not loaded.
@@ -203,7 +215,7 @@ pub(super) fn end(
     if output.is_json() {
         let why = laboratory.shared.clone();
         return output.document(&ProbeDocument {
-            loaded: probed.iter().all(Probed::is_loaded),
+            loaded: !probed.iter().any(Probed::is_lost),
             network: NetworkView { own: why.is_none(), why },
             scope: laboratory.scope.word(),
             servers: laboratory.servers.word(),
@@ -223,14 +235,13 @@ pub(super) fn end(
     let started = of_state(State::Probed).count() + of_state(State::NoSession).count();
     let hosts = if started == 1 { "1 host".to_owned() } else { format!("{started} hosts") };
     output.line(match all - good {
-        0 if started == 0 => "no host was started".to_owned(),
-        0 => format!("{hosts}, everything is loaded."),
+        0 if started == 0 => "no host was started.".to_owned(),
+        0 if !probed.iter().any(Probed::is_lost) => format!("{hosts}, everything is loaded."),
         lost => format!("{hosts}: {lost} of {all} things are not loaded."),
     })
 }
 
 fn problems(output: &Output, one: &Probed) -> Result<(), Failure> {
-    let hint = |text: &str| format!("  {} {text}", colored("hint:", AnsiColor::Cyan, output));
     if let Some(trouble) = &one.trouble {
         output.line(format!("{}: {trouble}", one.host))?;
     }
@@ -242,11 +253,14 @@ fn problems(output: &Output, one: &Probed) -> Result<(), Failure> {
             let rest = if short.len() < seen.len() { " …" } else { "" };
             output.line(format!("{}: not so: {}: {short}{rest}", one.host, it.meaning))?;
         }
-    } else if !lost.is_empty() {
+    } else if one.trouble.is_none() && one.is_lost() {
         output.line(format!("{}: it asked the model nothing", one.host))?;
     }
-    match lost.first().and_then(|it| it.hint.as_deref()) {
-        Some(text) => output.line(hint(text)),
+    match &one.hint {
+        Some(text) => {
+            let hint = colored("hint:", AnsiColor::Cyan, output);
+            output.line(format!("  {hint} {text}"))
+        }
         None => Ok(()),
     }
 }
