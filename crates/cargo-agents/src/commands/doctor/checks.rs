@@ -208,7 +208,7 @@ mod tests {
              It never touches what somebody edited, nor anything that our record does not list. Then it looks again and shows what remains.\n\n\
              `--json` prints [one document](json/doctor.schema.json) with the same codes.\n\n\
              | code | meaning | remedy |\n|---|---|---|\n{rows}\n{}",
-            super::probe::PAGE
+            crate::commands::doctor::probe::PAGE
         );
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/doctor.md");
         agents_testkit::pages::check_generated(file, &page);

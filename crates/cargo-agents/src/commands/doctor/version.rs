@@ -24,7 +24,7 @@ pub(super) fn version_by(call: Call) -> Option<Version> {
 fn version_in(text: &str) -> Option<Version> {
     let words = text.split(|c: char| c.is_whitespace() || "(),:".contains(c));
     let mut versions = words.filter_map(|word| {
-        let word = word.rsplit(['/', '@']).next().unwrap_or(word);
+        let word = word.rsplit(['/', '@']).next().unwrap_or(word).trim_end_matches('.');
         Version::parse(word.strip_prefix('v').unwrap_or(word)).ok()
     });
     versions.next()
@@ -40,6 +40,10 @@ mod tests {
             ("2.1.325 (Claude Code)", Some("2.1.325")),
             ("codex-cli 0.166.0\n", Some("0.166.0")),
             ("kiro-cli v3.0.1", Some("3.0.1")),
+            (
+                "GitHub Copilot CLI 1.0.102.\nRun 'copilot update' to check for updates.",
+                Some("1.0.102"),
+            ),
             ("opencode/1.18.33 linux-x64 node-v24.1.0", Some("1.18.33")),
             ("1.0.102-beta.1", Some("1.0.102-beta.1")),
             ("usage: claude 7", None),

@@ -127,8 +127,9 @@ impl Host {
         }
         match name {
             "Bash" => {
-                let done = Command::new("sh").args(["-c", input["command"].as_str().unwrap()]);
-                format!("{:?}", { done }.output().unwrap())
+                let words = input["command"].as_str().unwrap();
+                let done = Command::new("sh").args(["-c", words]).output().unwrap();
+                String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned()
             }
             "Agent" => {
                 let wanted = input["subagent_type"].as_str().unwrap();
