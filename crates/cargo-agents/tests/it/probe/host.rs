@@ -182,10 +182,11 @@ fn ask(body: &Value) -> Value {
 /// The files of a directory that define something: `NAME.md`, or `NAME/SKILL.md`.
 fn definitions(dir: &Utf8Path) -> Vec<Utf8PathBuf> {
     let entries = dir.read_dir_utf8().into_iter().flatten().flatten();
-    entries
-        .map(|it| it.into_path())
-        .map(|it| if it.is_dir() { it.join("SKILL.md") } else { it })
-        .collect()
+    let files = entries.map(|it| it.into_path()).map(|it| match it.is_dir() {
+        true => it.join("SKILL.md"),
+        false => it,
+    });
+    files.filter(|it| it.extension() == Some("md")).collect()
 }
 
 /// Name, description and text.
