@@ -6,6 +6,7 @@ mod agent;
 mod book;
 #[cfg(feature = "http")]
 mod dashboard;
+mod doctor;
 mod examples;
 mod later;
 mod mcp;
@@ -26,6 +27,7 @@ pub(crate) use acp::AcpArgs;
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 #[cfg(feature = "http")]
 pub(crate) use dashboard::DashboardArgs;
+pub(crate) use doctor::DoctorArgs;
 pub(crate) use examples::{as_typed, manual, with_examples};
 pub(crate) use later::Later;
 pub(crate) use mcp::McpArgs;
@@ -209,11 +211,10 @@ pub(crate) enum Command {
         dry_run: bool,
     },
     /// Find out what is wrong on this machine, and what to do about it
-    Doctor {
-        /// Repair what is safe to repair, and say what was done
-        #[arg(long)]
-        fix: bool,
-    },
+    #[command(after_help = "What hosts really load, seen in a home that is gone afterwards:
+  cargo agents doctor --probe
+  cargo agents doctor --probe claude codex --json")]
+    Doctor(DoctorArgs),
     /// See which coding agents are known, and where their files are
     Host {
         #[command(subcommand)]

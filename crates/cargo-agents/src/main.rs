@@ -66,6 +66,9 @@ fn main() -> ExitCode {
     if commands::door::interpreter::called(&argv) {
         return agents_tool::script::interpret(std::io::stdin().lock(), std::io::stdout());
     }
+    if let Some(code) = commands::doctor::notes::called(&argv) {
+        return code;
+    }
     #[cfg(unix)]
     if let Some(code) = commands::task::background::called(&argv) {
         return code;
@@ -158,8 +161,11 @@ fn obey(
             let mode = if dry_run { Mode::DryRun } else { Mode::Apply };
             commands::sync_hosts::remove_all(settings, output, edited(overwrite), mode)
         }
-        Some(Command::Doctor { fix }) => {
-            let treatment = if fix { Treatment::Fix } else { Treatment::Report };
+        Some(Command::Doctor(args)) if args.probe => {
+            commands::doctor::probe::run(settings, output, &args)
+        }
+        Some(Command::Doctor(args)) => {
+            let treatment = if args.fix { Treatment::Fix } else { Treatment::Report };
             commands::doctor::run(settings, output, treatment)
         }
         Some(Command::Host { command }) => commands::host::run(settings, output, &command.0),

@@ -18,7 +18,7 @@ use crate::{
         cache::CacheDocument,
         config::{ConfigDocument, PathDocument},
         crate_info::CrateDocument,
-        doctor::DoctorDocument,
+        doctor::{DoctorDocument, probe::told::ProbeDocument},
         errors::ErrorsDocument,
         explain::ExplainDocument,
         hook::{HookDocument, HookExplainDocument, ReplayDocument},
@@ -93,6 +93,7 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     #[cfg(feature = "http")]
     check::<crate::commands::dashboard::DashboardDocument>("dashboard");
     check::<DoctorDocument>("doctor");
+    check::<ProbeDocument>("doctor-probe");
     check::<HostDocument>("host");
     check::<HookDocument>("hook-test");
     check::<ReplayDocument>("hook-replay");

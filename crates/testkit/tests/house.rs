@@ -38,6 +38,8 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-agent",
         ],
     ),
+    // Hosts that are started to see what they load; the model is the scripted one.
+    ("agents-probe", &["agents-system", "agents-model"]),
     (
         "agents-tool",
         &[
@@ -108,6 +110,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-tool",
             "agents-trust",
             "agents-model",
+            "agents-probe",
             "agents-task",
             "agents-plan",
             "agents-serve",
@@ -133,7 +136,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     // The scripted endpoint is part of the program, and what tests stand on.
     ("agents-testkit", &["agents-model"]),
     // Suites stand outside the house; they use the program as everybody does.
-    ("hosts-suite", &["agents-system", "agents-testkit"]),
+    ("hosts-suite", &["agents-system", "agents-probe", "agents-testkit"]),
     ("models-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("mcp-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("dashboard-suite", &["agents-system", "agents-testkit", "hosts-suite"]),

@@ -2,6 +2,7 @@
 
 use std::{fmt, io::Write as _, process::ExitCode};
 
+use agents_probe::seen::Seen;
 use camino::Utf8Path;
 
 use crate::say;
@@ -36,6 +37,15 @@ impl Verdict {
             Self::Yes => "yes",
             Self::NotTold => "no",
             Self::No(_) => "NO",
+        }
+    }
+}
+
+impl From<Seen> for Verdict {
+    fn from(seen: Seen) -> Self {
+        match seen {
+            Seen::Yes => Self::Yes,
+            Seen::No(why) => Self::No(why),
         }
     }
 }

@@ -255,7 +255,7 @@ fn relative<'p>(path: &'p Utf8Path, root: &Utf8Path) -> &'p Utf8Path {
 }
 
 /// Where rustup keeps its toolchains; the proxies on `PATH` look there.
-fn rustup_home() -> Result<Utf8PathBuf, Failure> {
+pub(super) fn rustup_home() -> Result<Utf8PathBuf, Failure> {
     match env::RUSTUP_HOME.absolute_path() {
         Some(path) => Ok(path),
         None => Ok(dirs::home()?.join(".rustup")),

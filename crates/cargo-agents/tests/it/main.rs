@@ -45,6 +45,8 @@ mod pinned;
 mod plans;
 mod plugin_commands;
 mod prewarm;
+#[cfg(target_os = "linux")]
+mod probe;
 mod quiet;
 mod registries;
 #[cfg(target_os = "linux")]

@@ -5,7 +5,6 @@ use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
 use super::{Client, Place};
-use crate::install::Package;
 
 pub(super) struct Claude;
 
@@ -14,13 +13,13 @@ impl Client for Claude {
         "claude"
     }
 
-    fn package(&self) -> Package {
-        Package { name: "@anthropic-ai/claude-code", program: "node_modules/.bin/claude" }
+    fn proven(&self) -> &'static str {
+        "2.1.325"
     }
 
     fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
         // It reads strict JSON, so there is no comment to keep here.
-        let settings = "{\n  \"permissions\": { \"allow\": [\"mcp__notes\", \"Bash\"] },\n  \
+        let settings = "{\n  \"permissions\": { \"allow\": [\"mcp__notes\", \"mcp__cargo-agents\", \"Bash\"] },\n  \
                         \"enableAllProjectMcpServers\": true\n}\n";
         let state = "{ \"hasCompletedOnboarding\": true,\n\t\"theme\": \"dark\" }\n";
         vec![

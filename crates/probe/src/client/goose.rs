@@ -5,7 +5,6 @@ use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
 use super::{Client, Place, Scope};
-use crate::install::Package;
 
 pub(super) struct Goose;
 
@@ -14,11 +13,8 @@ impl Client for Goose {
         "goose"
     }
 
-    fn package(&self) -> Package {
-        Package {
-            name: "@aaif/goose-binary-linux-x64",
-            program: "node_modules/@aaif/goose-binary-linux-x64/bin/goose",
-        }
+    fn proven(&self) -> &'static str {
+        "1.52.0"
     }
 
     fn scopes(&self) -> &'static [Scope] {

@@ -5,7 +5,6 @@ use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
 use super::{Client, Place};
-use crate::install::Package;
 
 pub(super) struct Qwen;
 
@@ -14,8 +13,8 @@ impl Client for Qwen {
         "qwen"
     }
 
-    fn package(&self) -> Package {
-        Package { name: "@qwen-code/qwen-code", program: "node_modules/.bin/qwen" }
+    fn proven(&self) -> &'static str {
+        "0.24.4"
     }
 
     fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {

@@ -5,7 +5,6 @@ use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
 use super::{Client, Place};
-use crate::install::Package;
 
 pub(super) struct Copilot;
 
@@ -14,8 +13,8 @@ impl Client for Copilot {
         "copilot"
     }
 
-    fn package(&self) -> Package {
-        Package { name: "@github/copilot", program: "node_modules/.bin/copilot" }
+    fn proven(&self) -> &'static str {
+        "1.0.102"
     }
 
     fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
@@ -42,6 +41,11 @@ impl Client for Copilot {
 
     fn shell_input(&self, command: &str) -> Value {
         json!({"command": command, "description": "Runs it", "mode": "sync"})
+    }
+
+    fn failing(&self) -> (&'static str, Value) {
+        // A command that fails is a tool that worked.
+        ("view", json!({"path": "/there-is-no-such-file"}))
     }
 
     fn tool(&self, server: &str, tool: &str) -> String {

@@ -5,7 +5,6 @@ use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
 use super::{Client, Place};
-use crate::install::Package;
 
 pub(super) struct Codex;
 
@@ -14,8 +13,8 @@ impl Client for Codex {
         "codex"
     }
 
-    fn package(&self) -> Package {
-        Package { name: "@openai/codex", program: "node_modules/.bin/codex" }
+    fn proven(&self) -> &'static str {
+        "0.166.0"
     }
 
     fn files(&self, place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
@@ -64,7 +63,8 @@ impl Client for Codex {
     }
 
     fn tool(&self, server: &str, tool: &str) -> String {
-        format!("mcp__{server}__{tool}")
+        // It turns whatever a name of a function may not have into `_`.
+        format!("mcp__{}__{tool}", server.replace('-', "_"))
     }
 
     fn delegate(&self, agent: &str, prompt: &str) -> (&'static str, Value) {

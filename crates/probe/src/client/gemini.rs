@@ -3,9 +3,9 @@
 use agents_system::process::Call;
 use camino::Utf8PathBuf;
 use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::{Client, Place};
-use crate::install::Package;
 
 pub(super) struct Gemini;
 
@@ -14,8 +14,8 @@ impl Client for Gemini {
         "gemini"
     }
 
-    fn package(&self) -> Package {
-        Package { name: "@google/gemini-cli", program: "node_modules/.bin/gemini" }
+    fn proven(&self) -> &'static str {
+        "0.61.0"
     }
 
     fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
@@ -55,8 +55,9 @@ impl Client for Gemini {
         let entries = dir.read_dir_utf8().into_iter().flatten().flatten();
         let agents = entries.filter_map(|entry| {
             let name = entry.path().file_stem()?.to_owned();
-            let summed = Call::new("sha256sum").arg(entry.path()).capture().ok()?;
-            Some((name, json!(summed.stdout_text().split(' ').next()?)))
+            let sum = Sha256::digest(fs_err::read(entry.path()).ok()?);
+            let digits: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+            Some((name, json!(digits)))
         });
         let agents: Map<String, Value> = agents.collect();
         let all = json!({ place.workspace.as_str(): agents });

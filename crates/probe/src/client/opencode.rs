@@ -1,26 +1,20 @@
 //! OpenCode, over the Chat Completions format.
 
-use std::time::Duration;
-
 use agents_system::process::Call;
 use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
-use super::{Client, Place, codex::Codex};
-use crate::install::Package;
+use super::{Client, Place};
 
 pub(super) struct Opencode;
-
-/// Where Codex keeps the `rg` that it brings.
-const RG: &str = "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/codex-path";
 
 impl Client for Opencode {
     fn host(&self) -> &'static str {
         "opencode"
     }
 
-    fn package(&self) -> Package {
-        Package { name: "opencode-ai", program: "node_modules/.bin/opencode" }
+    fn proven(&self) -> &'static str {
+        "1.18.33"
     }
 
     fn files(&self, place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
@@ -36,17 +30,12 @@ impl Client for Opencode {
         vec![(".config/opencode/opencode.json".into(), config), (".npmrc".into(), npmrc)]
     }
 
-    fn env(&self, place: &Place<'_>) -> Vec<(&'static str, String)> {
-        // It wants an `rg` on the path, and would download one.
-        let rg = place.prefix.file(Codex.package(), RG);
-        let (ours, rg) = (place.ours.to_owned(), rg.unwrap_or_default());
-        let path = [ours, place.prefix.node(), rg, "/usr/bin".into(), "/bin".into()];
-        let path = path.map(Utf8PathBuf::into_string).join(":");
-        vec![("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()), ("PATH", path)]
+    fn env(&self, _place: &Place<'_>) -> Vec<(&'static str, String)> {
+        vec![("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned())]
     }
 
     fn prompt(&self, place: &Place<'_>, text: &str) -> Call {
-        place.call(self).args(["run", text]).deadline(Duration::from_secs(180))
+        place.call(self).args(["run", text])
     }
 
     fn shell(&self) -> &'static str {
