@@ -97,7 +97,10 @@ fn main() -> anyhow::Result<ExitCode> {
     };
     let programs = Programs::new(&built, &prefix)?;
     if !args.unconfined && args.built.is_none() {
-        return Err(confine::start_again(&prefix, &built)?);
+        return Err(confine::start_again(&built)?);
+    }
+    if !args.unconfined {
+        confine::settle(&prefix)?;
     }
     run(&args, &cases, &scenes, &programs)
 }
