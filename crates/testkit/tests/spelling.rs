@@ -7,8 +7,17 @@ use std::{collections::BTreeMap, fs, path::Path, process::Command};
 use unicase::UniCase;
 
 /// Names of others that look like misspellings, and what stands in examples of what we say to a misspelling.
-const RIGHT: &[&str] =
-    &["wronly", "exectuable", "nmae", "carefull", "instalations", "parms", "promt"];
+const RIGHT: &[&str] = &[
+    "wronly",
+    "exectuable",
+    "nmae",
+    "carefull",
+    "instalations",
+    "parms",
+    "promt",
+    "snyc",
+    "reviewr",
+];
 
 #[test]
 fn no_word_is_misspelt() {
