@@ -17,6 +17,7 @@ const RIGHT: &[&str] = &[
     "promt",
     "snyc",
     "reviewr",
+    "fils",
 ];
 
 #[test]
