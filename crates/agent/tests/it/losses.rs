@@ -47,7 +47,7 @@ fn everything() -> AgentDefinition {
             EVERYTHING.iter().find(|(of, _)| of == part).unwrap_or_else(|| panic!("{part}"));
         Assignment::set(part, value).unwrap()
     };
-    let changes: Vec<Assignment> = PARTS.iter().map(|part| of(&part)).collect();
+    let changes: Vec<Assignment> = PARTS.iter().map(of).collect();
     assign(&mut definition, &changes).unwrap();
     definition
 }
