@@ -133,3 +133,37 @@ fn what_is_marked_in_a_text_is_the_one_letter_that_is_wrong() {
         assert_eq!((spot.line, spot.column, spot.part.clone()), (line, column, part), "{error}");
     }
 }
+
+#[test]
+fn a_new_text_has_a_line_or_a_header_for_everything() {
+    let entries = json!({
+        "env": { "K": "v" },
+        "empty": {},
+        "servers": { "a": { "command": "a" }, "b": { "args": [1] } },
+        "x": 1,
+    });
+    let entries = entries.as_object().unwrap();
+    let toml = "x = 1\n\n[env]\nK = \"v\"\n\n[empty]\n\n[servers.a]\ncommand = \"a\"\n\n[servers.b]\nargs = [1]\n";
+    assert_eq!(write(Format::Toml, entries).unwrap(), toml);
+    let json = r#"{
+  "env": {
+    "K": "v"
+  },
+  "empty": {},
+  "servers": {
+    "a": {
+      "command": "a"
+    },
+    "b": {
+      "args": [
+        1
+      ]
+    }
+  },
+  "x": 1
+}
+"#;
+    assert_eq!(write(Format::Json, entries).unwrap(), json);
+    let yaml = "env:\n  K: v\nempty: {}\nservers:\n  a:\n    command: a\n  b:\n    args:\n      - 1\nx: 1\n";
+    assert_eq!(write(Format::Yaml, entries).unwrap(), yaml);
+}

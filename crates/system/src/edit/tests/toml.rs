@@ -224,3 +224,15 @@ fn dotted_keys_between_brackets_are_found() {
         "1:13: `a.b.c` is a number, not a table"
     );
 }
+
+#[test]
+fn a_new_table_comes_after_the_comments_of_its_relative() {
+    let edit = [set(["a", "new", "x"], json!(1))];
+    for (text, expected) in [
+        ("[a.b]\nc = 1\n# of b\n\n[z]\n", "[a.b]\nc = 1\n# of b\n\n[a.new]\nx = 1\n\n[z]\n"),
+        ("[a.b]\nc = 1\n# of z\n[z]\n", "[a.b]\nc = 1\n\n[a.new]\nx = 1\n# of z\n[z]\n"),
+        ("[a.b]\nc = 1\n# of b", "[a.b]\nc = 1\n# of b\n\n[a.new]\nx = 1"),
+    ] {
+        assert_eq!(applied(T, text, &edit), expected);
+    }
+}

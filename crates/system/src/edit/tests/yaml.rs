@@ -221,3 +221,32 @@ fn what_cannot_be_edited_in_place_is_refused() {
     let kept = "a:\n  b: |+\n    x\n\n\nc: 1\n";
     assert!(apply(Y, kept, &edit).is_err());
 }
+
+#[test]
+fn a_value_is_replaced_in_the_style_that_it_has() {
+    for (text, value, expected) in [
+        ("a: 1 # one\nb: 2\n", json!(5), "a: 5 # one\nb: 2\n"),
+        ("a:\nb: 2\n", json!(5), "a: 5\nb: 2\n"),
+        ("a: >\n  x\n  y\nb: 2\n", json!("z"), "a: z\nb: 2\n"),
+        ("a:\n  c: 1\nb: 2\n", json!(5), "a: 5\nb: 2\n"),
+        ("a: 1\nb: 2\n", json!({ "c": 1 }), "a:\n  c: 1\nb: 2\n"),
+        ("a: 1\nb: 2\n", json!([1]), "a:\n  - 1\nb: 2\n"),
+        ("{a: 1, b: 2}\n", json!({ "c": [1] }), "{a: {c: [1]}, b: 2}\n"),
+        ("{a: , b: 2}\n", json!(5), "{a: 5 , b: 2}\n"),
+        ("{a: [1,\n  2], b: 2}\n", json!(5), "{a: 5, b: 2}\n"),
+    ] {
+        assert_eq!(applied(Y, text, &[set(["a"], value)]), expected);
+    }
+}
+
+#[test]
+fn a_step_of_indentation_is_that_of_the_first_table() {
+    let edit = [set(["new", "x", "z"], json!(1))];
+    for (text, expected) in [
+        ("a:\n   b: 1\n", "a:\n   b: 1\nnew:\n   x:\n      z: 1\n"),
+        ("a: [1]\nb:\n    c: 1\n", "a: [1]\nb:\n    c: 1\nnew:\n    x:\n        z: 1\n"),
+        ("a:\n- 1\n", "a:\n- 1\nnew:\n  x:\n    z: 1\n"),
+    ] {
+        assert_eq!(applied(Y, text, &edit), expected);
+    }
+}
