@@ -22,6 +22,8 @@ mod here;
 mod output;
 mod reader;
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod schemas;
 mod settings;
 
@@ -184,6 +186,10 @@ fn obey(
         Some(Command::Worker(args)) => commands::worker::run(settings, output, &args),
         Some(Command::Workflow { command }) => {
             commands::workflow::run(settings, output, &command.0)
+        }
+        Some(Command::Explain { code }) => commands::errors::run(output, code.as_deref()),
+        Some(Command::Man { dir, command }) => {
+            commands::man::run(settings, output, dir.as_deref(), &command)
         }
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),
         Some(Command::Tour { keep }) => commands::tour::run(settings, output, keep),

@@ -21,11 +21,16 @@ use agents_system::process::{Captured, ending};
 use agents_testkit::endpoint::{Endpoint, Reply, Request, Script};
 use anyhow::Context as _;
 use camino::{Utf8Path, Utf8PathBuf};
-use hosts_suite::{client, install::Prefix, table::Verdict};
+use hosts_suite::{
+    client,
+    install::Prefix,
+    table::Verdict,
+    tree::{Tree, lost_line},
+};
 
 use crate::{
     events,
-    ground::{Ground, Tree},
+    ground::Ground,
     probed,
     report::{Column, Row},
 };
@@ -121,13 +126,8 @@ fn kept(home: &Utf8Path, files: &[(Utf8PathBuf, String)], synced: &Tree) -> Verd
     for (path, text) in files {
         let bytes = synced.get(&home.join(path)).map(Vec::as_slice).unwrap_or_default();
         let now = String::from_utf8_lossy(bytes).into_owned();
-        // A comma may have to follow what was last, and a bracket may have to move down.
-        let bare = |line: &str| line.replace([',', '}'], "").trim_end().to_owned();
-        let mut rest = now.lines().map(bare);
-        for line in text.lines().map(bare) {
-            if !rest.any(|it| it == line) {
-                return Verdict::No(format!("`{line}` is missing in `{path}`:\n{now}"));
-            }
+        if let Some(line) = lost_line(text, &now) {
+            return Verdict::No(format!("`{line}` is missing in `{path}`:\n{now}"));
         }
     }
     Verdict::Yes

@@ -1,6 +1,6 @@
 //! A home, a workspace and a registry; our own commands in them.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use agents_probe::{
     client::Scope,
@@ -13,11 +13,9 @@ use agents_system::{
 use agents_testkit::{sample::Sample, scratch};
 use anyhow::bail;
 use camino::{Utf8Path, Utf8PathBuf};
+use hosts_suite::tree::{Tree, tree_without};
 
 use crate::events::EVENTS;
-
-/// Every file below a directory, with its bytes.
-pub(crate) type Tree = BTreeMap<Utf8PathBuf, Vec<u8>>;
 
 /// One user with one workspace.
 pub(crate) struct Ground {
@@ -118,22 +116,7 @@ impl Ground {
         let home = self.home();
         let ours = [".config/cargo-agents", ".cache/cargo-agents", ".local/state/cargo-agents"];
         let ours = ours.map(|dir| home.join(dir));
-        let mut found = Tree::new();
-        let mut waiting = vec![home, self.workspace()];
-        while let Some(dir) = waiting.pop() {
-            for entry in dir.read_dir_utf8()? {
-                let entry = entry?;
-                let path = entry.path().to_owned();
-                let kind = entry.file_type()?;
-                if kind.is_dir() && !ours.contains(&path) {
-                    waiting.push(path);
-                } else if kind.is_file() {
-                    let bytes = fs_err::read(&path)?;
-                    found.insert(path, bytes);
-                }
-            }
-        }
-        Ok(found)
+        Ok(tree_without(&[home, self.workspace()], &ours)?)
     }
 
     /// Leaves everything where it is; the directory.

@@ -159,7 +159,9 @@ fn one_bad_manifest_stops_no_other_and_is_shown_where_it_is_wrong() {
     assert!(lists(&help.stdout, "Commands for agents", "good-cmd"));
     assert_eq!(
         help.stderr,
-        "warning: 1 plugin could not be loaded\nhint: `cargo agents plugin list` says why\n"
+        format!(
+            "warning: 1 plugin could not be loaded: `{bad}`\nhint: `cargo agents plugin list` says why\n"
+        )
     );
     let json = world.json(&["plugin", "list"]);
     let finding = &json["invalid"][0]["findings"][0];

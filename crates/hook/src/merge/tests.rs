@@ -71,17 +71,21 @@ fn output() -> impl Strategy<Value = HookOutput> {
         option::of(prop_oneof![Just(Decision::Allow), Just(Decision::Ask), Just(Decision::Deny)]);
     let text = || option::of("[a-z ]{0,6}");
     let value = || option::of((0..3).prop_map(|it| json!({ "command": it })));
-    (decision, text(), value(), text(), value(), any::<bool>(), text(), text()).prop_map(
-        |(decision, reason, input, context, output, stop, stop_reason, message)| HookOutput {
-            decision,
-            reason,
-            updated_input: input,
-            additional_context: context,
-            updated_output: output,
-            stop,
-            stop_reason,
-            system_message: message,
-            ..HookOutput::default()
+    let yes = any::<bool>;
+    (decision, text(), value(), text(), value(), yes(), text(), text(), yes()).prop_map(
+        |(decision, reason, input, context, output, stop, stop_reason, message, suppress)| {
+            HookOutput {
+                decision,
+                reason,
+                updated_input: input,
+                additional_context: context,
+                updated_output: output,
+                stop,
+                stop_reason,
+                system_message: message,
+                suppress_output: suppress,
+                ..HookOutput::default()
+            }
         },
     )
 }
@@ -95,6 +99,7 @@ proptest! {
         // Nobody's no is lost, whoever else says what.
         prop_assert_eq!(merged.decision, all.iter().filter_map(|(_, it)| it.decision).max());
         prop_assert_eq!(merged.stop, all.iter().any(|(_, it)| it.stop));
+        prop_assert_eq!(merged.suppress_output, all.iter().any(|(_, it)| it.suppress_output));
 
         // Every context is there, whole, in order and under its source.
         let mut rest = merged.additional_context.as_deref().unwrap_or_default();

@@ -88,6 +88,26 @@ fn a_byte_order_mark_stays() {
 }
 
 #[test]
+fn a_byte_order_mark_can_be_added() {
+    let scratch = Scratch::new();
+    for path in [scratch.file("s.json", "old"), scratch.path("new.json")] {
+        load(&path).replace("\u{feff}new").unwrap();
+        assert_eq!(read(&path), "\u{feff}new");
+    }
+}
+
+#[test]
+fn a_file_may_be_as_large_as_the_limit_and_no_larger() {
+    let scratch = Scratch::new();
+    let path = scratch.path("large");
+    let file = fs_err::File::create(&path).unwrap();
+    file.set_len(MAX_FILE).unwrap();
+    assert_eq!(load(&path).text().map(str::len), Some(MAX_FILE as usize));
+    file.set_len(MAX_FILE + 1).unwrap();
+    assert!(matches!(ForeignFile::load(&path), Err(ForeignError::TooLarge { .. })));
+}
+
+#[test]
 fn a_missing_file_is_created_with_its_directory() {
     let scratch = Scratch::new();
     let path = scratch.path("a/b/s.json");
@@ -128,6 +148,9 @@ fn a_link_stays_a_link_and_its_target_is_replaced() {
         format!("`{link}` is a symbolic link to `nowhere`, which does not exist")
     );
     assert_eq!(error.hint().unwrap(), "create `nowhere` or delete the link");
+    symlink("dotfiles", scratch.path("linked")).unwrap();
+    let missing = load(&scratch.path("linked/missing.json"));
+    assert_eq!(missing.real_path(), scratch.path("dotfiles/missing.json"));
 }
 
 #[test]
@@ -309,4 +332,44 @@ fn a_renewed_backup_is_the_only_one() {
         assert_eq!(original(&path, &backups).unwrap(), Some(expected));
         assert_eq!(fs_err::read_dir(&backups).unwrap().count(), 1);
     }
+}
+
+#[test]
+fn what_a_killed_writer_left_goes_and_nothing_that_looks_like_it() {
+    let scratch = Scratch::new();
+    let path = scratch.file("s.json", "mine");
+    symlink(&path, scratch.path("link")).unwrap();
+    let left = [".s.json.agents-ZZZZZZ", ".s.json.agents-a1B2c3"];
+    let others = [
+        ".s.json.agents-a1B2",
+        ".s.json.agents-a1B2c3d4",
+        ".s.json.agents-a1_2c3",
+        ".t.json.agents-a1B2c3",
+        "link",
+        "s.json",
+        "s.json.agents-a1B2c3",
+    ];
+    for name in left.iter().chain(&others).filter(|it| !scratch.path(it).exists()) {
+        scratch.file(name, "half of a text");
+    }
+    let mut found = unfinished(&scratch.path("link"));
+    found.sort();
+    assert_eq!(found, left.map(|it| scratch.path(it)));
+    remove_unfinished(&path);
+    assert_eq!(scratch.names(), others);
+    assert_eq!(read(&path), "mine");
+}
+
+#[test]
+fn what_is_wrong_with_a_backup_is_told() {
+    let scratch = Scratch::new();
+    let (path, backups) = (scratch.file("s.json", "old"), scratch.path("backups"));
+    let (bytes, absent) = backup_paths(&path, &backups);
+    fs_err::create_dir_all(&absent).unwrap();
+    let error = renew_backup(&load(&path), &backups).unwrap_err();
+    assert!(error.to_string().contains(absent.as_str()), "{error}");
+    fs_err::remove_file(&bytes).unwrap();
+    fs_err::create_dir(&bytes).unwrap();
+    let error = original(&path, &backups).unwrap_err();
+    assert!(error.to_string().contains(bytes.as_str()), "{error}");
 }

@@ -182,7 +182,7 @@ fn ask(body: &Value) -> Value {
 /// The files of a directory that define something: `NAME.md`, or `NAME/SKILL.md`.
 fn definitions(dir: &Utf8Path) -> Vec<Utf8PathBuf> {
     let entries = dir.read_dir_utf8().into_iter().flatten().flatten();
-    let files = entries.map(|it| it.into_path()).map(|it| match it.is_dir() {
+    let files = entries.map(camino::Utf8DirEntry::into_path).map(|it| match it.is_dir() {
         true => it.join("SKILL.md"),
         false => it,
     });
