@@ -211,9 +211,6 @@ pub(crate) enum Command {
         dry_run: bool,
     },
     /// Find out what is wrong on this machine, and what to do about it
-    #[command(after_help = "What hosts really load, seen in a home that is gone afterwards:
-  cargo agents doctor --probe
-  cargo agents doctor --probe claude codex --json")]
     Doctor(DoctorArgs),
     /// See which coding agents are known, and where their files are
     Host {

@@ -13,7 +13,6 @@ use agents_system::{
 use agents_testkit::{sample::Sample, scratch};
 use anyhow::bail;
 use camino::{Utf8Path, Utf8PathBuf};
-
 use hosts_suite::tree::{Tree, tree_without};
 
 use crate::events::EVENTS;
