@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agents_system::{
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::{Finding, Place, Severity},
     nearest::{nearest, quoted_list},
 };
@@ -95,6 +95,10 @@ impl UnknownAgent {
 impl Explain for UnknownAgent {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Usage
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(Code::UnknownAgent)
     }
 
     fn hint(&self) -> Option<String> {

@@ -14,7 +14,7 @@
 
 use agents_system::{
     edit::{self, Format},
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::{Finding, Severity},
     nearest::{nearest, quoted_list},
 };
@@ -120,6 +120,10 @@ fn reasons(findings: &[Finding]) -> String {
 impl Explain for AssignError {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Usage
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(Code::BadAssignment)
     }
 
     fn hint(&self) -> Option<String> {

@@ -6,7 +6,7 @@
 
 use agents_system::{
     edit::{self as text, Edit, EditError, KeyPath},
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::Finding,
     foreign::{ForeignError, ForeignFile, Written},
 };
@@ -97,6 +97,19 @@ impl Explain for ChangeError {
             Self::Text { source, .. } => source.kind(),
             Self::Mismatch { .. } => ErrorKind::Failure,
             _ => ErrorKind::Usage,
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::File(error) => error.code(),
+            Self::NoDefinition { .. } | Self::TooLarge { .. } => Some(Code::AgentInvalid),
+            Self::Exists { .. } => Some(Code::AlreadyThere),
+            Self::NameOfFile { .. }
+            | Self::Text { .. }
+            | Self::Mismatch { .. }
+            | Self::CannotSay { .. } => Some(Code::AgentUnchangeable),
+            Self::Missing { .. } => None,
         }
     }
 

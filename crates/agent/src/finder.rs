@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use agents_system::{
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::{Finding, Severity},
     fingerprint::{Fingerprint, Freshness, Inputs},
 };
@@ -50,6 +50,13 @@ pub enum DiscoverError {
 impl Explain for DiscoverError {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Usage
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::Missing { .. } => None,
+            Self::Invalid { .. } => Some(Code::AgentInvalid),
+        }
     }
 
     fn findings(&self) -> &[Finding] {

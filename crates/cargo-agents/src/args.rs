@@ -2,8 +2,12 @@
 
 mod acp;
 mod agent;
+#[cfg(test)]
+mod book;
 #[cfg(feature = "http")]
 mod dashboard;
+mod doctor;
+mod examples;
 mod later;
 mod mcp;
 mod model;
@@ -23,6 +27,8 @@ pub(crate) use acp::AcpArgs;
 pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 #[cfg(feature = "http")]
 pub(crate) use dashboard::DashboardArgs;
+pub(crate) use doctor::DoctorArgs;
+pub(crate) use examples::{as_typed, manual, with_examples};
 pub(crate) use later::Later;
 pub(crate) use mcp::McpArgs;
 pub(crate) use model::ModelCommand;
@@ -205,11 +211,7 @@ pub(crate) enum Command {
         dry_run: bool,
     },
     /// Find out what is wrong on this machine, and what to do about it
-    Doctor {
-        /// Repair what is safe to repair, and say what was done
-        #[arg(long)]
-        fix: bool,
-    },
+    Doctor(DoctorArgs),
     /// See which coding agents are known, and where their files are
     Host {
         #[command(subcommand)]
@@ -262,17 +264,12 @@ What sub-agents may do without asking is said here, and cannot be widened by who
     /// See tasks, plans, questions and plugins in a page in your browser, and answer them there
     #[cfg(feature = "http")]
     #[command(
-        after_help = "Only this machine can reach it, and only whoever knows its address, which is new each time:
-  cargo agents dashboard
-  cargo agents dashboard --open
-  cargo agents dashboard --port 4711 --json"
+        after_help = "Only this machine can reach it, and only whoever knows its address, which is new each time."
     )]
     Dashboard(DashboardArgs),
     /// Run tasks of plans for a Restate cluster, until Ctrl-C
     #[command(
-        after_help = "Keys of models are those of this machine and stay here. `[engine.restate]` in the configuration says where the server is:
-  cargo agents worker --listen 127.0.0.1:9080
-  cargo agents worker --listen 10.0.0.7:9080 --identity-key publickeyv1_... --mode accept-edits"
+        after_help = "Keys of models are those of this machine and stay here. `[engine.restate]` in the configuration says where the server is."
     )]
     Worker(WorkerArgs),
     /// Be a coding agent in an editor that speaks the Agent Client Protocol
@@ -293,6 +290,19 @@ What sub-agents may do without asking is said here, and cannot be widened by who
     Hook {
         #[command(subcommand)]
         command: Option<Later<HookCommand>>,
+    },
+    /// See what an error means and how to mend it, by its code
+    Explain {
+        /// As it is printed: `E0042`, or a word of `doctor` such as `config-broken`; all of them by default
+        code: Option<String>,
+    },
+    /// Read or install the manual pages
+    Man {
+        /// Write the pages of all commands into this directory
+        #[arg(long, value_name = "DIR", conflicts_with = "command")]
+        dir: Option<Utf8PathBuf>,
+        /// The command that the page is about, as `task run`
+        command: Vec<String>,
     },
     /// Print a completion script for a shell
     Completions {
@@ -510,9 +520,9 @@ pub(crate) fn builtin_audience(name: &str) -> Option<Audience> {
         #[cfg(feature = "http")]
         "dashboard" => Some(Audience::Humans),
         "acp" | "agent" | "audit" | "command" | "completions" | "config" | "diff" | "disable"
-        | "doctor" | "host" | "init" | "mcp" | "model" | "plan" | "plugin" | "search"
-        | "secret" | "self-update" | "status" | "sync" | "task" | "tour" | "uninstall"
-        | "update" | "use" | "worker" => Some(Audience::Humans),
+        | "doctor" | "explain" | "host" | "init" | "man" | "mcp" | "model" | "plan" | "plugin"
+        | "search" | "secret" | "self-update" | "status" | "sync" | "task" | "tour"
+        | "uninstall" | "update" | "use" | "worker" => Some(Audience::Humans),
         _ => None,
     }
 }

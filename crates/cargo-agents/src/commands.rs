@@ -13,6 +13,7 @@ pub(crate) mod crate_info;
 pub(crate) mod dashboard;
 pub(crate) mod doctor;
 pub(crate) mod door;
+pub(crate) mod errors;
 pub(crate) mod explain;
 pub(crate) mod hook;
 pub(crate) mod host;
@@ -20,6 +21,7 @@ pub(crate) mod init;
 #[cfg(target_os = "linux")]
 pub(crate) mod keeper;
 pub(crate) mod list;
+pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod model;
 pub(crate) mod plan;

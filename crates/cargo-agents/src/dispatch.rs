@@ -11,7 +11,7 @@ use agents_plugin::{
     probes::Acquire,
 };
 use agents_system::{
-    explain::ErrorKind,
+    explain::{Code, ErrorKind},
     nearest::{nearest, quoted_list},
     process::{Call, ProcessError},
 };
@@ -36,9 +36,9 @@ pub(crate) fn run(
     let [name, rest @ ..] = argv else { return Ok(ExitCode::SUCCESS) };
     let Some(name) = name.to_str() else {
         let shown = name.to_string_lossy();
-        return Err(
-            Failure::new(ErrorKind::Usage, format!("no command is named `{shown}`")).hint(SEE_HELP)
-        );
+        return Err(Failure::new(ErrorKind::Usage, format!("no command is named `{shown}`"))
+            .code(Code::UnknownCommand)
+            .hint(SEE_HELP));
     };
     if let Some(own) = first_party(name) {
         let ours = own.into_iter().map(OsString::from);
@@ -81,8 +81,9 @@ enum Lookup {
 
 fn resolve(here: &Here<'_>, offered: &Offered<'_>, output: &Output) -> Result<Call, Failure> {
     let plugin = offered.plugin;
-    let manifest =
-        plugin.manifest().map_err(|finding| Failure::new(ErrorKind::Failure, finding.message))?;
+    let manifest = plugin.manifest().map_err(|finding| {
+        Failure::new(ErrorKind::Failure, finding.message).code(Code::ManifestInvalid)
+    })?;
     let Some(subcommand) = manifest.subcommands.get(&offered.subcommand.name) else {
         return Err(Failure::new(ErrorKind::Bug, "the index and the manifest disagree"));
     };
@@ -110,6 +111,7 @@ fn resolve(here: &Here<'_>, offered: &Offered<'_>, output: &Output) -> Result<Ca
 fn unconfined(offered: &Offered<'_>, error: &ConfineError) -> Failure {
     let (name, plugin) = (&offered.subcommand.name, &offered.plugin.name);
     Failure::new(ErrorKind::Refused, format!("`{name}` of `{plugin}` did not run: {error}"))
+        .code(Code::NoSandbox)
         .hint("`[sandbox] plugins` in config.toml says that it is confined")
 }
 
@@ -170,6 +172,7 @@ fn conflict(here: &Here<'_>, name: &str) -> Failure {
         ErrorKind::Usage,
         format!("{} plugins bring a command named `{name}`", lines.len()),
     )
+    .code(Code::CommandTwice)
     .details(lines.join("\n"))
     .hint("tighten the gate of one of them, or turn it off with `[plugins] disable` in config.toml")
 }
@@ -183,7 +186,8 @@ fn unknown(here: &Here<'_>, name: &str) -> Failure {
     if !elsewhere.is_empty() {
         return inapplicable(here, name, &elsewhere);
     }
-    let failure = Failure::new(ErrorKind::Usage, format!("no command is named `{name}`"));
+    let failure = Failure::new(ErrorKind::Usage, format!("no command is named `{name}`"))
+        .code(Code::UnknownCommand);
     if RESERVED.contains(&name) {
         return failure
             .details("the name is reserved for a later version of cargo agents")
@@ -239,7 +243,10 @@ fn inapplicable(here: &Here<'_>, name: &str, elsewhere: &[Offered<'_>]) -> Failu
         (false, true) => format!("`{name}` needs {needs}, which this workspace does not depend on"),
         (false, false) => format!("`{name}` needs a Rust workspace that depends on {needs}"),
     };
-    Failure::new(ErrorKind::Usage, message).details(details.join("\n")).hint(SEE_HELP)
+    Failure::new(ErrorKind::Usage, message)
+        .code(Code::CommandElsewhere)
+        .details(details.join("\n"))
+        .hint(SEE_HELP)
 }
 
 fn in_words(reason: &Reason) -> Option<String> {
@@ -267,7 +274,7 @@ fn cannot_start(name: &str, error: &ProcessError) -> Failure {
     if let Some(source) = std::error::Error::source(error) {
         message = format!("{message}: {source}");
     }
-    Failure::new(ErrorKind::Failure, message)
+    Failure::new(ErrorKind::Failure, message).code(Code::NothingToRun)
 }
 
 #[cfg(test)]

@@ -3,19 +3,20 @@
 use std::{io, process::ExitCode};
 
 use agents_system::{
-    explain::{ErrorKind, Explain, with_causes},
+    explain::{Code, ErrorKind, Explain, with_causes},
     finding::Finding,
     process::interrupted,
 };
 use anstyle::AnsiColor;
 use serde::Serialize;
 
-use crate::output::Output;
+use crate::output::{Output, coded};
 
 /// Something that ends the program.
 #[derive(Debug)]
 pub(crate) struct Failure {
     kind: ErrorKind,
+    code: Option<Code>,
     message: String,
     hint: Option<String>,
     details: Option<String>,
@@ -38,6 +39,9 @@ struct FailureView {
     kind: &'static str,
     /// What the program ends with
     exit_code: u8,
+    /// What `cargo agents explain` takes, as `E0042`; not every error needs a page
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
     message: String,
     /// What to do about it
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,6 +58,9 @@ struct FailureView {
 pub(crate) struct FindingView {
     /// `error`, `warning` or `note`
     severity: &'static str,
+    /// What `cargo agents explain` takes, as `E0042`, for what could as well have been an error
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained_by: Option<String>,
     pub(crate) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
@@ -79,6 +86,7 @@ impl From<&Finding> for FindingView {
                 Severity::Warning => "warning",
                 Severity::Note => "note",
             },
+            explained_by: finding.code.map(|code| code.to_string()),
             message: finding.message.clone(),
             file: finding.place.as_ref().map(|place| place.file.to_string()),
             line: spot.map(|spot| spot.line),
@@ -93,12 +101,25 @@ impl Failure {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
+            code: None,
             message: message.into(),
             hint: None,
             details: None,
             findings: Vec::new(),
             broken_pipe: false,
         }
+    }
+
+    /// This page explains it.
+    pub(crate) fn code(mut self, code: Code) -> Self {
+        self.code = Some(code);
+        self
+    }
+
+    /// The page that explains it.
+    #[cfg(unix)]
+    pub(crate) fn explained(&self) -> Option<Code> {
+        self.code
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -120,7 +141,7 @@ impl Failure {
     /// As something to say where it must not end the program.
     pub(crate) fn into_findings(self) -> Vec<Finding> {
         let mut own = Finding::error(self.message);
-        own.hint = self.hint;
+        (own.hint, own.code) = (self.hint, self.code);
         std::iter::once(own).chain(self.findings).collect()
     }
 
@@ -172,12 +193,13 @@ impl Failure {
     pub(crate) fn into_finding(self, about: &str) -> Finding {
         let details = self.details.map(|details| format!("\n{details}")).unwrap_or_default();
         let finding = Finding::error(format!("{about}: {}{details}", self.message));
-        Finding { hint: self.hint, ..finding }
+        Finding { hint: self.hint, code: self.code, ..finding }
     }
 
     /// The message with everything that belongs to it, for people.
     pub(crate) fn render(&self, output: &Output) -> String {
-        let mut lines = vec![format!("{} {}", output.word("error:", AnsiColor::Red), self.message)];
+        let word = coded("error", self.code);
+        let mut lines = vec![format!("{} {}", output.word(&word, AnsiColor::Red), self.message)];
         lines.extend(
             self.details.iter().flat_map(|text| text.lines()).map(|line| format!("  {line}")),
         );
@@ -185,6 +207,7 @@ impl Failure {
         if let Some(hint) = &self.hint {
             lines.push(format!("{} {hint}", output.word("hint:", AnsiColor::Cyan)));
         }
+        lines.extend(self.code.filter(|_| !output.is_quiet()).map(explained_by));
         lines.join("\n")
     }
 
@@ -193,6 +216,7 @@ impl Failure {
             error: FailureView {
                 kind: self.kind.word(),
                 exit_code: self.kind.exit_code(),
+                code: self.code.map(|code| code.to_string()),
                 message: self.message.clone(),
                 hint: self.hint.clone(),
                 details: self.details.clone(),
@@ -206,12 +230,18 @@ impl<E: Explain> From<E> for Failure {
     fn from(error: E) -> Self {
         let message = with_causes(&error);
         Self {
+            code: error.code(),
             hint: error.hint(),
             details: error.details(),
             findings: error.findings().to_vec(),
             ..Self::new(error.kind(), message)
         }
     }
+}
+
+/// The line that leads to a page.
+pub(crate) fn explained_by(code: Code) -> String {
+    format!("explained by `cargo agents explain {code}`")
 }
 
 /// What clap has to say: help and version are results, the rest is an error.

@@ -13,7 +13,6 @@ use agents_plugin::{
     predicate::{Surroundings, evaluate::Asker},
     probes::Acquire,
 };
-use agents_system::finding::{Finding, Severity};
 use serde::Serialize;
 
 use crate::{
@@ -28,8 +27,6 @@ use crate::{
 pub(crate) const HUMANS: &str = "Commands for humans";
 /// See [`HUMANS`].
 pub(crate) const AGENTS: &str = "Commands for agents";
-
-const SAYS_WHY: &str = "`cargo agents plugin list` says why";
 
 /// Which help is wanted.
 #[derive(Debug, PartialEq, Eq)]
@@ -92,7 +89,8 @@ pub(crate) fn show(
             // `path` was made by walking the same grammar.
             let command =
                 path.iter().try_fold(&grammar, |command, name| command.find_subcommand(name));
-            let help = command.map(|command| command.clone().render_help()).unwrap_or_default();
+            let exemplified = |it: &clap::Command| args::with_examples(it.clone(), &path.join(" "));
+            let help = command.map(|it| exemplified(it).render_help()).unwrap_or_default();
             output.text(styled(&help, output))?;
         }
         Wanted::Overview => {
@@ -223,16 +221,7 @@ fn plugin_row(offered: &Offered<'_>, here: Surroundings<'_>) -> Row {
 /// What keeps commands out of the list is worth one line, not a page.
 fn mention_problems(here: &Here<'_>, output: &Output) {
     output.findings(here.findings.iter().chain(&here.set.findings));
-    let errors = here.set.catalog.findings.iter().filter(|it| it.severity == Severity::Error);
-    let errors: Vec<Finding> =
-        errors.map(|it| Finding::warning(it.message.clone()).hint(SAYS_WHY)).collect();
-    output.findings(&errors);
-    let invalid = here.set.catalog.invalid.len();
-    if invalid > 0 {
-        let what = if invalid == 1 { "1 plugin" } else { &format!("{invalid} plugins") };
-        let message = format!("{what} could not be loaded");
-        output.findings(&[Finding::warning(message).hint(SAYS_WHY)]);
-    }
+    output.findings(&here.left_out());
 }
 
 fn styled(text: &clap::builder::StyledStr, output: &Output) -> String {

@@ -12,7 +12,7 @@ use agents_plugin::{
     config::{AutoUpdate, Config, RegistryPlace},
     probes::{Acquire, LiveProbes},
 };
-use agents_system::finding::Finding;
+use agents_system::finding::{Finding, Severity};
 use agents_workspace::{Glance, Workspace, WorkspaceError, Workspaces};
 
 use crate::{failure::Failure, settings::Settings};
@@ -34,7 +34,32 @@ pub(crate) struct Here<'a> {
     pub(crate) findings: Vec<Finding>,
 }
 
+/// Who tells more about plugins that are not there.
+const SAYS_WHY: &str = "`cargo agents plugin list` says why";
+
+/// As many files are named; a registry may be full of others.
+const NAMED: usize = 3;
+
 impl Here<'_> {
+    /// What keeps plugins out, in a few lines: whoever has them in a registry should hear it before they are missed. Never an error, since one bad
+    /// plugin stops nothing.
+    pub(crate) fn left_out(&self) -> Vec<Finding> {
+        let catalog = &self.set.catalog;
+        let errors = catalog.findings.iter().filter(|it| it.severity == Severity::Error);
+        let mut said: Vec<Finding> =
+            errors.map(|it| Finding::warning(it.message.clone()).hint(SAYS_WHY)).collect();
+        let count = catalog.invalid.len();
+        if count > 0 {
+            let what = if count == 1 { "1 plugin" } else { &format!("{count} plugins") };
+            let files = catalog.invalid.iter().take(NAMED).map(|it| format!("`{}`", it.file));
+            let files = files.collect::<Vec<_>>().join(", ");
+            let more = if count > NAMED { ", ..." } else { "" };
+            let message = format!("{what} could not be loaded: {files}{more}");
+            said.push(Finding::warning(message).hint(SAYS_WHY));
+        }
+        said
+    }
+
     /// What `[sandbox]` says about plugins that are not here.
     pub(crate) fn unknown_sandboxed(&self) -> Vec<Finding> {
         let file = Config::file(&self.settings.dirs);

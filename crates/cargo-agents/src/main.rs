@@ -22,6 +22,8 @@ mod here;
 mod output;
 mod reader;
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod schemas;
 mod settings;
 
@@ -63,6 +65,9 @@ fn main() -> ExitCode {
     #[cfg(all(unix, feature = "script"))]
     if commands::door::interpreter::called(&argv) {
         return agents_tool::script::interpret(std::io::stdin().lock(), std::io::stdout());
+    }
+    if let Some(code) = commands::doctor::notes::called(&argv) {
+        return code;
     }
     #[cfg(unix)]
     if let Some(code) = commands::task::background::called(&argv) {
@@ -156,8 +161,11 @@ fn obey(
             let mode = if dry_run { Mode::DryRun } else { Mode::Apply };
             commands::sync_hosts::remove_all(settings, output, edited(overwrite), mode)
         }
-        Some(Command::Doctor { fix }) => {
-            let treatment = if fix { Treatment::Fix } else { Treatment::Report };
+        Some(Command::Doctor(args)) if args.probe => {
+            commands::doctor::probe::run(settings, output, &args)
+        }
+        Some(Command::Doctor(args)) => {
+            let treatment = if args.fix { Treatment::Fix } else { Treatment::Report };
             commands::doctor::run(settings, output, treatment)
         }
         Some(Command::Host { command }) => commands::host::run(settings, output, &command.0),
@@ -178,6 +186,10 @@ fn obey(
         Some(Command::Worker(args)) => commands::worker::run(settings, output, &args),
         Some(Command::Workflow { command }) => {
             commands::workflow::run(settings, output, &command.0)
+        }
+        Some(Command::Explain { code }) => commands::errors::run(output, code.as_deref()),
+        Some(Command::Man { dir, command }) => {
+            commands::man::run(settings, output, dir.as_deref(), &command)
         }
         Some(Command::Completions { shell }) => commands::completions::run(output, shell),
         Some(Command::Tour { keep }) => commands::tour::run(settings, output, keep),

@@ -10,6 +10,7 @@ use std::{
 use agents_system::{
     ask::{Asker, Colors},
     env,
+    explain::Code,
     finding::{Finding, Severity},
     tame::{Styles, tame},
 };
@@ -183,6 +184,11 @@ impl Output {
             Severity::Note => Level::NOTE,
         };
         let title = level.primary_title(finding.message.as_str());
+        let code = finding.code.map(|code| code.to_string());
+        let title = match &code {
+            Some(code) => title.id(code.as_str()),
+            None => title,
+        };
         let part = spot.part.start as usize..spot.part.end as usize;
         let primary = AnnotationKind::Primary.span(part).label(finding.label.as_deref());
         let mut group = title.element(
@@ -201,11 +207,12 @@ impl Output {
     /// A finding without a line to show.
     fn render_spotless(&self, finding: &Finding) -> String {
         let (word, color) = match finding.severity {
-            Severity::Error => ("error:", AnsiColor::Red),
-            Severity::Warning => ("warning:", AnsiColor::Yellow),
-            Severity::Note => ("note:", AnsiColor::Green),
+            Severity::Error => ("error", AnsiColor::Red),
+            Severity::Warning => ("warning", AnsiColor::Yellow),
+            Severity::Note => ("note", AnsiColor::Green),
         };
-        let mut text = format!("{} {}", self.word(word, color), finding.message);
+        let word = coded(word, finding.code);
+        let mut text = format!("{} {}", self.word(&word, color), finding.message);
         if let Some(place) = &finding.place {
             text += &format!("\n --> {place}");
         }
@@ -228,6 +235,14 @@ impl Output {
 
     fn colors_talk(&self) -> bool {
         colors(self.color, &io::stderr())
+    }
+}
+
+/// What a line begins with: the word, with the code if there is one.
+pub(crate) fn coded(word: &str, code: Option<Code>) -> String {
+    match code {
+        Some(code) => format!("{word}[{code}]:"),
+        None => format!("{word}:"),
     }
 }
 

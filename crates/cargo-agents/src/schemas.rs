@@ -18,7 +18,8 @@ use crate::{
         cache::CacheDocument,
         config::{ConfigDocument, PathDocument},
         crate_info::CrateDocument,
-        doctor::DoctorDocument,
+        doctor::{DoctorDocument, probe::told::ProbeDocument},
+        errors::ErrorsDocument,
         explain::ExplainDocument,
         hook::{HookDocument, HookExplainDocument, ReplayDocument},
         host::HostDocument,
@@ -84,6 +85,7 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<PlanRunDocument>("plan-show");
     check::<ShowDocument>("plugin-show");
     check::<ExplainDocument>("plugin-explain");
+    check::<ErrorsDocument>("explain");
     check::<ValidateDocument>("plugin-validate");
     check::<SyncDocument>("plugin-sync");
     check::<CacheDocument>("plugin-cache");
@@ -91,6 +93,7 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     #[cfg(feature = "http")]
     check::<crate::commands::dashboard::DashboardDocument>("dashboard");
     check::<DoctorDocument>("doctor");
+    check::<ProbeDocument>("doctor-probe");
     check::<HostDocument>("host");
     check::<HookDocument>("hook-test");
     check::<ReplayDocument>("hook-replay");

@@ -1,19 +1,22 @@
 //! Files that are read as a whole.
 
 use agents_host::{Overrides, catalog};
+use agents_install::git::GitAddress;
 use agents_plugin::{
     manifest::{
         Manner,
         parse::{Parsed, parse_crate_metadata, parse_manifest},
     },
-    predicate::{Gate, parse_atoms, parse_predicates},
+    predicate::{Gate, custom::parse_output, parse_atoms, parse_predicates},
     skill::{SkillHeader, parse_own_skill, parse_skill},
 };
 use agents_system::{
     edit::{Format, read},
     finding::{Finding, Severity},
     ledger::Ledger,
+    progress::Progress,
 };
+use agents_workspace::{Cargo, Glance, Network, Workspaces};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
@@ -118,19 +121,83 @@ pub fn hosts(text: &str) {
     assert!(hosts.iter().map(|host| host.id.as_str()).eq(catalog::ids()), "{findings:?}");
 }
 
-/// A ledger that can be read is written again without a loss.
-pub fn ledger(data: &[u8]) {
+/// Writes a file below a directory that stays for the next input, and looks at it.
+pub(crate) fn in_scratch(name: &str, data: &[u8], look: impl FnOnce(&Utf8Path)) {
     thread_local! {
         static DIR: tempfile::TempDir = tempfile::tempdir().expect("a scratch directory");
     }
-    let file = DIR.with(|dir| Utf8PathBuf::from_path_buf(dir.path().join("ledger.json")).unwrap());
+    let file = DIR.with(|dir| Utf8PathBuf::from_path_buf(dir.path().join(name)).unwrap());
+    fs_err::create_dir_all(file.parent().unwrap()).unwrap();
     fs_err::write(&file, data).unwrap();
-    let Ok(ledger) = Ledger::load(&file) else { return };
-    ledger.save(&file).expect("what was read can be written");
-    let written = fs_err::read(&file).unwrap();
-    assert_eq!(Ledger::load(&file).expect("what was written can be read"), ledger);
-    ledger.save(&file).unwrap();
-    assert_eq!(fs_err::read(&file).unwrap(), written);
+    look(&file);
+}
+
+/// A ledger that can be read is written again without a loss.
+pub fn ledger(data: &[u8]) {
+    in_scratch("ledger.json", data, |file| {
+        let Ok(ledger) = Ledger::load(file) else { return };
+        ledger.save(file).expect("what was read can be written");
+        let written = fs_err::read(file).unwrap();
+        assert_eq!(Ledger::load(file).expect("what was written can be read"), ledger);
+        ledger.save(file).unwrap();
+        assert_eq!(fs_err::read(file).unwrap(), written);
+    });
+}
+
+/// `Cargo.toml`, `.cargo/config.toml` and `Cargo.lock`, with `%%` between them: a workspace, or nothing, or a reason to ask cargo.
+pub fn cargo_files(input: &str) {
+    let mut parts = input.split("\n%%\n");
+    let (cargo, progress) = (Cargo::at("/nowhere/cargo", Network::Offline), Progress::silent());
+    let names = ["ws/.cargo/config.toml", "ws/src/lib.rs", "ws/Cargo.lock"];
+    let manifest = parts.next().unwrap_or_default().as_bytes();
+    in_scratch("ws/Cargo.toml", manifest, |file| {
+        for name in names {
+            let text = if name.ends_with(".rs") { "" } else { parts.next().unwrap_or_default() };
+            in_scratch(name, text.as_bytes(), |_| ());
+        }
+        let root = file.parent().unwrap();
+        let cargo = cargo.with_home(&root.join("home"));
+        // Nothing is remembered: every input is looked at.
+        let cache = root.join("Cargo.toml/cache");
+        let workspaces = Workspaces { cache: &cache, cargo: &cargo, progress: &progress };
+        match workspaces.glance(root) {
+            Ok(Glance::Known(workspace)) => assert!(root.starts_with(&workspace.root)),
+            Ok(Glance::Outside | Glance::NeedsCargo { .. }) => {}
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    });
+}
+
+/// An address that is accepted is understood again in its printed form, cannot be an option of git or a program that it runs, and
+/// never shows a password.
+pub fn git_address(text: &str) {
+    let Ok(address) = GitAddress::parse(text) else { return };
+    let url = address.url();
+    let odd = |it: char| it.is_whitespace() || it.is_control();
+    assert!(!url.starts_with('-') && !url.contains(odd), "{url:?}");
+    let scheme = |it: char| it.is_ascii_alphanumeric() || "+-.".contains(it);
+    let after = url.trim_start_matches(scheme);
+    assert!(!after.starts_with("::"), "{url:?} runs a program");
+    let odd = |it: &str| it == ".." || it.starts_with('-');
+    assert!(!address.tree().is_some_and(|it| it.split('/').any(odd)), "{address}");
+    if let Some((scheme, rest)) = url.split_once("://")
+        && let Some((user, _)) = rest.split('/').next().unwrap_or_default().rsplit_once('@')
+        && let Some((_, password)) = user.split_once(':')
+        && password.len() > 3
+        && !format!("{scheme}{}", rest.replacen(user, "", 1)).contains(password)
+    {
+        assert!(!address.to_string().contains(password), "{address} shows {password}");
+    }
+}
+
+/// What a program that is a predicate prints.
+pub fn predicate_output(data: &[u8]) {
+    match parse_output(data) {
+        Ok((packages, watched)) => {
+            assert!(packages.len() + watched.files.len() + watched.variables.len() <= data.len());
+        }
+        Err(error) => assert!(!error.is_empty()),
+    }
 }
 
 /// What the reader of lock files understands, a TOML parser reads the same.

@@ -18,7 +18,18 @@
 //! | `shell` | a command that a model wants to run, judged by `bash(cargo *)` |
 //! | `answer_…` | the answer of a model, one target for each wire format: see [`wires`] |
 //! | `hook_input`, `hook_output` | what hosts tell hooks and hooks tell hosts, from each format to all others |
-//! | `plan`, `script` | plans and scripted models |
+//! | `plan`, `script`, `reference` | plans, scripted models, and what stands in `${{ }}` and conditions |
+//! | `config` | `config.toml`, as every room reads it |
+//! | `agents_lock` | `agents.lock`, also with conflicts in it, and records of audits |
+//! | `transcript`, `journal` | records of tasks and plans |
+//! | `cargo_files` | `Cargo.toml`, `.cargo/config.toml` and `Cargo.lock`, read without cargo |
+//! | `git_address`, `predicate_output` | addresses of repositories, and what programs that are predicates print |
+//! | `sse` | a stream of events, without any wire format |
+//! | `request` | a conversation, to every wire format and back |
+//! | `program_answer` | what hosts and ACP agents say when they answer as a model |
+//! | `edit_tool`, `web_page` | what a model wants to change, and what it reads |
+//! | `rights`, `matcher` | rules for tools, ours and those of hosts |
+//! | `mask` | secrets in what is shown |
 
 #![allow(
     clippy::unwrap_used,
@@ -37,6 +48,9 @@ pub mod commands;
 pub mod edits;
 pub mod files;
 pub mod plans;
+pub mod records;
+pub mod settings;
+pub mod tools;
 pub mod wires;
 
 /// A target: its name, which is also that of its directory of seeds, and what it does with an input.
@@ -77,6 +91,22 @@ pub const TARGETS: &[Target] = &[
     ("hook_output", |data| text(data, wires::hook_output)),
     ("plan", |data| text(data, plans::plan)),
     ("script", |data| text(data, plans::script)),
+    ("reference", |data| text(data, plans::reference)),
+    ("config", |data| text(data, settings::config)),
+    ("agents_lock", |data| text(data, records::agents_lock)),
+    ("transcript", records::transcript),
+    ("journal", records::journal),
+    ("cargo_files", |data| text(data, files::cargo_files)),
+    ("git_address", |data| text(data, files::git_address)),
+    ("predicate_output", files::predicate_output),
+    ("sse", wires::sse),
+    ("request", |data| text(data, wires::request)),
+    ("program_answer", |data| text(data, wires::program_answer)),
+    ("edit_tool", |data| text(data, tools::edit_tool)),
+    ("web_page", tools::web_page),
+    ("rights", |data| text(data, tools::rights)),
+    ("matcher", |data| text(data, tools::matcher)),
+    ("mask", |data| text(data, tools::mask)),
 ];
 
 /// Runs the target of that name.

@@ -5,6 +5,7 @@ use agents_plan::{
     check::{self, Facts},
     expand::expand,
     file::{Bundle, PlanFile},
+    reference::{Condition, Lookup, Reference, Template},
 };
 
 use crate::files::{check_findings, has_error};
@@ -33,5 +34,33 @@ pub fn script(text: &str) {
         if let Err(error) = parse(text) {
             assert!(!error.to_string().is_empty());
         }
+    }
+}
+
+/// A text with references in it, and a condition: what is printed can be read again, and nothing that is unknown makes either panic.
+pub fn reference(text: &str) {
+    if let Ok(template) = Template::parse(text) {
+        for (reference, range) in template.references() {
+            assert!(text.get(range.clone()).is_some(), "{range:?}");
+            let again = Template::parse(&format!("${{{{ {reference} }}}}"));
+            let again = again.unwrap_or_else(|error| panic!("{error}: {reference}"));
+            assert_eq!(again.only_reference(), Some(reference));
+        }
+        drop((template.render(&Nothing), template.value(&Nothing)));
+    }
+    if let Ok(condition) = Condition::parse(text) {
+        for (_, range) in condition.references() {
+            assert!(text.get(range.clone()).is_some(), "{range:?}");
+        }
+        drop((condition.comparisons(), condition.holds(&Nothing)));
+    }
+}
+
+/// Nothing is known yet.
+struct Nothing;
+
+impl Lookup for Nothing {
+    fn look_up(&self, _: &Reference) -> Option<serde_json::Value> {
+        None
     }
 }

@@ -161,6 +161,10 @@ impl agents_system::explain::Explain for UnknownHost {
     fn kind(&self) -> agents_system::explain::ErrorKind {
         agents_system::explain::ErrorKind::Usage
     }
+
+    fn code(&self) -> Option<agents_system::explain::Code> {
+        Some(agents_system::explain::Code::UnknownHost)
+    }
     fn hint(&self) -> Option<String> {
         Some(self.advice())
     }

@@ -170,5 +170,5 @@ fn keep(
 /// Says why what is there may not be the newest.
 pub(crate) fn not_updated(what: &str, error: &AcquireError) -> Finding {
     let message = format!("{what} could not be brought up to date: {error}");
-    Finding { hint: error.hint(), ..Finding::warning(message) }
+    Finding::warning(message).advised_by(error)
 }

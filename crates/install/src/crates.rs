@@ -49,7 +49,10 @@ impl Origin for CrateOrigin<'_> {
                 Ok(Some(git::resolve(&address, self.progress)?.commit))
             }
             (None, Some(pinned)) => Ok(Some(pinned.to_owned())),
-            (None, None) => newest_in_registry(self.wanted.name, self.cargo, GIT, self.progress),
+            (None, None) => {
+                let newest = newest_in_registry(self.wanted.name, self.cargo, GIT, self.progress)?;
+                Ok(newest.map(|it| it.version))
+            }
         }
     }
 
@@ -263,6 +266,25 @@ struct LockFile {
 struct Locked {
     name: String,
     version: String,
+    #[serde(default)]
+    dependencies: Vec<String>,
+}
+
+/// The newest version of a crate that `cargo install` would take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Newest {
+    /// Which one.
+    pub version: String,
+    dependencies: Vec<String>,
+}
+
+impl Newest {
+    /// Whether it depends on the crate of this name itself.
+    #[must_use]
+    pub fn depends_on(&self, name: &str) -> bool {
+        // Where a name stands for several versions, the version follows it.
+        self.dependencies.iter().any(|it| it.split(' ').next() == Some(name))
+    }
 }
 
 const PROBE: &str = "agents-version-probe";
@@ -275,7 +297,7 @@ pub(crate) fn newest_in_registry(
     cargo: &Cargo,
     deadline: Duration,
     progress: &Progress,
-) -> Result<Option<String>, AcquireError> {
+) -> Result<Option<Newest>, AcquireError> {
     let failed = || AcquireError::io("make a package to look for newer versions");
     let dir = tempfile::tempdir().map_err(failed())?;
     let Some(root) = Utf8Path::from_path(dir.path()) else {
@@ -298,7 +320,8 @@ pub(crate) fn newest_in_registry(
     let text = fs_err::read_to_string(root.join("Cargo.lock")).map_err(failed())?;
     let lock: Option<LockFile> = toml::from_str(&text).ok();
     let packages = lock.into_iter().flat_map(|lock| lock.package);
-    Ok(packages.filter(|locked| locked.name == name).map(|locked| locked.version).next())
+    let mut found = packages.filter(|locked| locked.name == name);
+    Ok(found.next().map(|Locked { version, dependencies, .. }| Newest { version, dependencies }))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::io;
 
 use agents_system::{
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     process::find_program,
 };
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
@@ -100,6 +100,10 @@ impl Explain for EntryError {
             }
             _ => ErrorKind::Usage,
         }
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(Code::NothingToRun)
     }
 
     fn hint(&self) -> Option<String> {

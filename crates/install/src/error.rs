@@ -3,7 +3,7 @@
 use std::io;
 
 use agents_system::{
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     lock::LockError,
     process::ProcessError,
 };
@@ -152,6 +152,14 @@ impl Explain for InstallError {
         }
     }
 
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::Unknown { .. } | Self::Cycle { .. } => Some(Code::ManifestInvalid),
+            Self::Acquire { source, .. } => source.code(),
+            Self::Entry { source, .. } => source.code(),
+        }
+    }
+
     fn hint(&self) -> Option<String> {
         match self {
             Self::Unknown { name, .. } => Some(format!(
@@ -179,8 +187,21 @@ impl Explain for AcquireError {
             Self::Address(_) | Self::NoSuchReference { .. } | Self::NoSuchDirectory { .. } => {
                 ErrorKind::Usage
             }
-            Self::Lock(LockError::Interrupted) => ErrorKind::Cancelled,
-            Self::NoBinary { .. } | Self::Io { .. } | Self::Lock(_) => ErrorKind::Failure,
+            Self::Lock(error) => error.kind(),
+            Self::NoBinary { .. } | Self::Io { .. } => ErrorKind::Failure,
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::Offline { .. } => Some(Code::Offline),
+            Self::Step(step) => step.code(),
+            Self::Address(_) | Self::NoSuchReference { .. } | Self::NoSuchDirectory { .. } => {
+                Some(Code::GitPlace)
+            }
+            Self::NoBinary { .. } => Some(Code::NothingToRun),
+            Self::Lock(error) => error.code(),
+            Self::Io { .. } => Some(Code::InstallFailed),
         }
     }
 
@@ -210,6 +231,14 @@ impl Explain for StepError {
             (Some(ProcessError::Interrupted), _) => ErrorKind::Cancelled,
             (None | Some(ProcessError::TimedOut { .. }), Needs::Network) => ErrorKind::Network,
             _ => ErrorKind::Failure,
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self.kind() {
+            ErrorKind::Cancelled => None,
+            ErrorKind::Network => Some(Code::Unreachable),
+            _ => Some(Code::InstallFailed),
         }
     }
 

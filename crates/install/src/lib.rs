@@ -88,6 +88,7 @@ mod slot;
 mod step;
 
 pub use bring::Update;
+pub use crates::Newest;
 pub use entry::EntryError;
 pub use error::{AcquireError, InstallError, Needs, StepError};
 pub use installer::Installer;
@@ -102,6 +103,6 @@ pub fn newest_version(
     cargo: &agents_workspace::Cargo,
     deadline: std::time::Duration,
     progress: &agents_system::progress::Progress,
-) -> Result<Option<String>, AcquireError> {
+) -> Result<Option<Newest>, AcquireError> {
     crates::newest_in_registry(name, cargo, deadline, progress)
 }

@@ -251,6 +251,13 @@ fn permission(request: &RequestPermissionRequest, rights: OwnRights) -> RequestP
     }
 }
 
+/// What an agent tells about a session, if it is that.
+#[doc(hidden)]
+#[must_use]
+pub fn read_update(text: &str) -> Option<Vec<Event>> {
+    serde_json::from_str(text).ok().map(events)
+}
+
 fn events(update: SessionUpdate) -> Vec<Event> {
     match update {
         SessionUpdate::AgentMessageChunk(chunk) => text(chunk.content).map(Event::Text),

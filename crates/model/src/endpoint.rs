@@ -210,6 +210,12 @@ pub fn stream_text(protocol: Protocol, reply: &Reply, model: &str) -> String {
     wire::wire(protocol).events(&turn).iter().map(wire::Event::render).collect()
 }
 
+/// The neutral view of a request in this wire format, as an endpoint takes it.
+#[must_use]
+pub fn read_request(protocol: Protocol, path: &str, body: &serde_json::Value) -> Request {
+    wire::wire(protocol).request(path, body)
+}
+
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     for stream in listener.incoming() {
         if shared.stop.is_asked() {

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, time::Duration};
 
-use agents_system::explain::{ErrorKind, Explain};
+use agents_system::explain::{Code, ErrorKind, Explain};
 
 /// Something went wrong with a provider.
 #[derive(Debug)]
@@ -252,6 +252,26 @@ impl Explain for ModelError {
             | Problem::Timeout { .. }
             | Problem::Protocol { .. } => ErrorKind::Network,
         }
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(match self.problem {
+            Problem::NoKey { .. } => Code::NoKey,
+            Problem::Unauthorized { .. } => Code::KeyRefused,
+            Problem::RateLimited { .. } => Code::RateLimited,
+            Problem::OutOfCredit { .. } => Code::OutOfCredit,
+            Problem::Overloaded { .. } => Code::Overloaded,
+            Problem::ContextTooLong { .. } => Code::TooLong,
+            Problem::Refused { .. } => Code::ModelRefused,
+            Problem::UnknownModel { .. } => Code::NoModel,
+            Problem::BadRequest { .. } | Problem::Unsupported { .. } => Code::RequestRejected,
+            Problem::Settings { .. } => Code::ProviderSettings,
+            Problem::Network { .. } | Problem::Timeout { .. } => Code::ProviderUnreachable,
+            Problem::Protocol { .. } => Code::ProviderGarbled,
+            Problem::Program { .. } => Code::ProgramFailed,
+            Problem::Unconfined => Code::ProgramUnconfined,
+            Problem::Cancelled => return None,
+        })
     }
 
     fn hint(&self) -> Option<String> {

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use agents_host::host::{Headless, Rights};
+use agents_host::host::{Headless, HeadlessFormat, Rights};
 use agents_system::process::Call;
 use camino::Utf8PathBuf;
 use futures_util::{FutureExt as _, future::BoxFuture};
@@ -30,6 +30,19 @@ mod prompt;
 
 use format::Reader;
 pub(crate) use prompt::prompt;
+
+/// What an answer in this format says, line by line, until the host says that something went wrong.
+#[doc(hidden)]
+#[must_use]
+pub fn read_lines(format: HeadlessFormat, text: &str) -> Vec<Event> {
+    let (mut reader, mut events) = (Reader::new(format), Vec::new());
+    for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+        if reader.read(&line, &mut events).is_err() {
+            break;
+        }
+    }
+    events
+}
 
 /// The model that a host takes if none is named.
 pub const DEFAULT_MODEL: &str = "default";

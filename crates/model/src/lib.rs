@@ -36,6 +36,7 @@
 //! | [`keys`] | keys from the environment, a keyring or a command, and nowhere else |
 //! | [`host`], [`acp`] | programs that answer as a model: an installed host, any ACP agent |
 //! | [`open`] | from settings to providers that can be asked |
+//! | [`mod@find`] | all of that in one call, for programs that embed us |
 //! | [`error`] | what went wrong, as a type, without a key in it |
 //! | [`sse`] | server-sent events from bytes that may be cut anywhere |
 //! | [`wire`] | the wire formats, pure: a request to bytes, bytes to events |
@@ -71,6 +72,8 @@ pub mod catalogue;
 mod child;
 #[cfg(feature = "providers")]
 pub mod cost;
+#[cfg(feature = "providers")]
+pub mod find;
 #[cfg(feature = "providers")]
 pub mod host;
 #[cfg(feature = "providers")]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agents_host::{Host, host::Headless};
-use agents_system::explain::{ErrorKind, Explain};
+use agents_system::explain::{Code, ErrorKind, Explain};
 use camino::Utf8Path;
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
@@ -59,6 +59,14 @@ impl Explain for OpenError {
             Self::Key { source, .. } => source.kind(),
             Self::Script(error) => error.kind(),
             Self::Model(error) => error.kind(),
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::Key { source, .. } => source.code(),
+            Self::Script(error) => error.code(),
+            Self::Model(error) => error.code(),
         }
     }
 

@@ -18,7 +18,7 @@ use std::{collections::BTreeMap, fmt};
 
 use agents_agent::definition::Effort;
 use agents_system::{
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::Finding,
 };
 
@@ -291,6 +291,10 @@ fn no_model(chain: &[Step]) -> String {
 impl Explain for Unresolved {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Usage
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(Code::NoModel)
     }
 
     fn hint(&self) -> Option<String> {

@@ -29,7 +29,7 @@ use std::{
 };
 
 use agents_system::{
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     lock::Lock,
     private,
 };
@@ -167,6 +167,21 @@ impl Explain for JournalError {
             Self::Unknown(_) => ErrorKind::Usage,
             _ => ErrorKind::Failure,
         }
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(match self {
+            Self::Unknown(_) => Code::UnknownRun,
+            Self::Locked(_) => Code::RunBusy,
+            Self::Version { found, known, .. } if found < known => return None,
+            Self::Version { .. } => Code::LaterVersion,
+            Self::Io { .. }
+            | Self::Database { .. }
+            | Self::Format { .. }
+            | Self::Event { .. }
+            | Self::Replay { .. }
+            | Self::Closed => Code::JournalDamaged,
+        })
     }
 
     fn hint(&self) -> Option<String> {

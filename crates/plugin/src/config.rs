@@ -5,7 +5,7 @@ use agents_system::{
     dirs::{self, Dirs},
     edit::EditError,
     env,
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::{Finding, Severity},
     foreign::ForeignError,
     lock::LockError,
@@ -215,8 +215,16 @@ impl Explain for ConfigError {
             Self::Io(_) | Self::Invalid { .. } => ErrorKind::Usage,
             Self::Foreign(error) => error.kind(),
             Self::Unchangeable { source, .. } => source.kind(),
-            Self::Lock(LockError::Interrupted) => ErrorKind::Cancelled,
-            Self::Lock(_) => ErrorKind::Failure,
+            Self::Lock(error) => error.kind(),
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::Io(_) | Self::Invalid { .. } => Some(Code::ConfigInvalid),
+            Self::Foreign(error) => error.code(),
+            Self::Unchangeable { source, .. } => source.code(),
+            Self::Lock(error) => error.code(),
         }
     }
 

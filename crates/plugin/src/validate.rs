@@ -72,11 +72,15 @@ fn validate_file(file: &Utf8Path, text: &str) -> Vec<Checked> {
     } else {
         parse_entry(file, text)
     };
-    let origin =
-        if embedded { Origin::Member(String::new()) } else { Origin::Registry(String::new()) };
     let kind = match file.file_name() {
         Some(SKILL_FILE) => Kind::Skill,
         _ => Kind::Plugin,
+    };
+    // A skill of a crate applies where the crate does; only one of a registry has to say so.
+    let of_crate = kind == Kind::Skill && is_of_crate(dir);
+    let origin = match embedded || of_crate {
+        true => Origin::Member(String::new()),
+        false => Origin::Registry(String::new()),
     };
     let mut checked = Checked { file: file.to_owned(), kind, findings, manifest };
     let inner = checked.manifest.as_ref().map(|manifest| check_inside(manifest, file, origin));
@@ -86,6 +90,12 @@ fn validate_file(file: &Utf8Path, text: &str) -> Vec<Checked> {
     let mut all = vec![checked];
     all.append(&mut skills);
     all
+}
+
+/// Whether the directory of a skill is where crates have theirs: below `skills`, beside a `Cargo.toml`.
+fn is_of_crate(dir: &Utf8Path) -> bool {
+    let mut above = dir.ancestors().skip(1).filter(|it| it.file_name() == Some("skills"));
+    above.any(|skills| skills.with_file_name("Cargo.toml").is_file())
 }
 
 /// A crate's directory: both layers of its plugin, and the skills that it would bring.

@@ -10,7 +10,7 @@ use std::{
 use agents_plugin::skills::{MARKER, Mode, SkillTree, TreeKind};
 use agents_system::{
     atomic, edit,
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::{Finding, Place},
     foreign::{ForeignError, ForeignFile, backup, remove_unfinished, renew_backup},
     ledger::{Entry, Ledger, LedgerError, Part, Property},
@@ -96,9 +96,15 @@ pub enum ApplyError {
 impl Explain for ApplyError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Lock(LockError::Interrupted) => ErrorKind::Cancelled,
-            Self::Lock(_) => ErrorKind::Failure,
+            Self::Lock(error) => error.kind(),
             Self::Ledger(error) => error.kind(),
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::Lock(error) => error.code(),
+            Self::Ledger(error) => error.code(),
         }
     }
 
@@ -238,6 +244,8 @@ fn recovered(places: &Places) -> Result<Ledger, LedgerError> {
                 }
             }
         }
+        // Whoever keeps originals holds the lock, as we do.
+        atomic::remove_unfinished(&places.backups);
         ledger.resolve(came_true);
         ledger.save(&places.ledger)?;
     }
@@ -362,7 +370,7 @@ fn write_file(
 ) -> Result<(), Box<Finding>> {
     let failed = |error: &ForeignError| {
         let finding = Finding::error(format!("not written: {error}"));
-        Box::new(Finding { hint: error.hint(), ..finding })
+        Box::new(finding.advised_by(error))
     };
     let loaded = ForeignFile::load(file).map_err(|error| failed(&error))?;
     if loaded.text() != before {

@@ -24,7 +24,7 @@ use std::io::{self, IsTerminal as _};
 
 use crate::{
     env,
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
 };
 
 mod input;
@@ -98,6 +98,13 @@ impl Explain for AskError {
         match self {
             Self::Cancelled | Self::Interrupted => ErrorKind::Cancelled,
             Self::Io(_) => ErrorKind::Failure,
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::Cancelled | Self::Interrupted => None,
+            Self::Io(_) => Some(Code::NobodyToAsk),
         }
     }
 }

@@ -21,6 +21,15 @@ pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Removes what killed writers left in a directory. Nobody may be writing there meanwhile.
+pub fn remove_unfinished(dir: &Utf8Path) {
+    let entries = dir.read_dir_utf8().into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().starts_with(UNFINISHED)) {
+        // It does no harm if it cannot be removed.
+        let _ = fs_err::remove_file(entry.path());
+    }
+}
+
 /// Puts the directory `new` in the place of `target` and removes what was there. Both must be on one file system. Where
 /// the platform can exchange two names in one step, there is no moment without a directory.
 pub fn replace_directory(new: &Utf8Path, target: &Utf8Path) -> io::Result<()> {
@@ -62,6 +71,22 @@ mod tests {
     use camino::Utf8PathBuf;
 
     use super::*;
+
+    #[test]
+    fn what_killed_writers_left_goes_and_nothing_else() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(scratch.path()).unwrap();
+        for name in [".writing-J8WWBs", "writing-list", "kept"] {
+            fs_err::write(root.join(name), "").unwrap();
+        }
+        remove_unfinished(root);
+        remove_unfinished(&root.join("nowhere"));
+        let left = root.read_dir_utf8().unwrap().map(|it| it.unwrap().file_name().to_owned());
+        assert_eq!(
+            left.collect::<std::collections::BTreeSet<_>>(),
+            ["kept", "writing-list"].map(str::to_owned).into()
+        );
+    }
 
     #[test]
     fn a_directory_takes_the_place_of_another_and_nothing_is_left() {

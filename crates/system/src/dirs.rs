@@ -41,6 +41,10 @@ impl crate::explain::Explain for DirsError {
     fn kind(&self) -> crate::explain::ErrorKind {
         crate::explain::ErrorKind::Usage
     }
+
+    fn code(&self) -> Option<crate::explain::Code> {
+        Some(crate::explain::Code::NoDirectories)
+    }
     fn hint(&self) -> Option<String> {
         match self {
             Self::NoHome | Self::Relative { .. } => {

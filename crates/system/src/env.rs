@@ -68,6 +68,8 @@ variables! {
     HOOK_DEADLINE = "CARGO_AGENTS_HOOK_DEADLINE";
     /// How many seconds the supervisor of background tasks stays when nothing runs and nobody asks it anything; 60 by default.
     SUPERVISOR_IDLE = "CARGO_AGENTS_SUPERVISOR_IDLE";
+    /// The mount namespace that `doctor --probe` was started in; set by itself when it starts again in a network of its own.
+    AGENTS_OUTSIDE = "CARGO_AGENTS_OUTSIDE";
     /// Any value but the empty one turns colours off, unless `--color always`.
     NO_COLOR = "NO_COLOR";
     /// Any value but the empty one and `false` means that nobody is there to answer a question.

@@ -1,5 +1,8 @@
 //! What an error is, and what to do about it.
 
+mod code;
+
+pub use self::code::{Code, NoCode, if_known};
 use crate::finding::Finding;
 
 /// The kinds of failure that a caller can tell apart, each with its exit code.
@@ -60,6 +63,10 @@ impl ErrorKind {
 pub trait Explain: std::error::Error {
     /// What kind of failure it is.
     fn kind(&self) -> ErrorKind;
+
+    /// The page that explains it; `None` where the message says all there is to say. There is no default, so that it is decided for
+    /// every error.
+    fn code(&self) -> Option<Code>;
 
     /// What the user can do about it.
     fn hint(&self) -> Option<String> {

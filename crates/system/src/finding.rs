@@ -3,6 +3,8 @@
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
+use crate::explain::{Code, Explain};
+
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -115,13 +117,16 @@ pub struct Finding {
     pub label: Option<String>,
     /// What to do about it.
     pub hint: Option<String>,
+    /// The page that explains it, for what could as well have been an error. What is kept for later needs none.
+    #[serde(skip)]
+    pub code: Option<Code>,
 }
 
 impl Finding {
     /// A finding without a place.
     #[must_use]
     pub fn new(severity: Severity, message: impl Into<String>) -> Self {
-        Self { severity, message: message.into(), place: None, label: None, hint: None }
+        Self { severity, message: message.into(), place: None, label: None, hint: None, code: None }
     }
 
     /// Shorthand for an error.
@@ -169,6 +174,21 @@ impl Finding {
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
+        self
+    }
+
+    /// With what an error says about what to do, and the page that explains it.
+    #[must_use]
+    pub fn advised_by(mut self, error: &impl Explain) -> Self {
+        self.hint = error.hint();
+        self.code = error.code();
+        self
+    }
+
+    /// With the page that explains it.
+    #[must_use]
+    pub fn explained_by(mut self, code: Code) -> Self {
+        self.code = Some(code);
         self
     }
 

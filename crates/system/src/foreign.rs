@@ -150,6 +150,7 @@ impl ForeignFile {
             &unfinished_prefix(&self.real),
             new.as_bytes(),
             self.found.as_ref(),
+            Durable::Yes,
         )
         .map_err(ForeignError::io("write", &self.real))?;
         self.check_unchanged()?;
@@ -211,7 +212,7 @@ pub fn backup(file: &ForeignFile, backups: &Utf8Path) -> Result<Utf8PathBuf, For
         Some(found) => (bytes, found.text.as_bytes().to_vec()),
         None => (absent, format!("{}\n", file.path).into_bytes()),
     };
-    match write_backup(&kept, &content, backups)?.persist_noclobber(&kept) {
+    match write_backup(file, &kept, &content, backups)?.persist_noclobber(&kept) {
         Ok(_) => Ok(kept),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(kept),
         Err(error) => Err(ForeignError::io("create", &kept)(error.error)),
@@ -226,7 +227,7 @@ pub fn renew_backup(file: &ForeignFile, backups: &Utf8Path) -> Result<Utf8PathBu
         Some(found) => (bytes, found.text.as_bytes().to_vec(), absent),
         None => (absent, format!("{}\n", file.path).into_bytes(), bytes),
     };
-    let new = write_backup(&kept, &content, backups)?;
+    let new = write_backup(file, &kept, &content, backups)?;
     new.persist(&kept).map_err(|error| ForeignError::io("create", &kept)(error.error))?;
     match fs_err::remove_file(&stale) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -237,12 +238,16 @@ pub fn renew_backup(file: &ForeignFile, backups: &Utf8Path) -> Result<Utf8PathBu
 }
 
 fn write_backup(
+    file: &ForeignFile,
     kept: &Utf8Path,
     content: &[u8],
     backups: &Utf8Path,
 ) -> Result<NamedTempFile, ForeignError> {
     fs_err::create_dir_all(backups).map_err(ForeignError::io("create", backups))?;
-    write_beside(backups, ".writing-", content, None).map_err(ForeignError::io("write", kept))
+    // That there was nothing is said by the name; what stands in it is for whoever looks, and not worth waiting for the disk.
+    let durable = if file.found.is_some() { Durable::Yes } else { Durable::No };
+    let written = write_beside(backups, ".writing-", content, None, durable);
+    written.map_err(ForeignError::io("write", kept))
 }
 
 /// Removes what a killed [`ForeignFile::replace`] left beside the file. Nobody may be replacing it meanwhile.
@@ -333,12 +338,20 @@ fn read(path: &Utf8Path, real: &Utf8Path) -> Result<Option<Found>, ForeignError>
     }
 }
 
-/// A finished temporary file, durable, with the mode and owner of the file that it will replace.
+/// Whether the content of a file must be on the disk before the file has its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Durable {
+    Yes,
+    No,
+}
+
+/// A finished temporary file with the mode and owner of the file that it will replace.
 fn write_beside(
     parent: &Utf8Path,
     prefix: &str,
     bytes: &[u8],
     like: Option<&Found>,
+    durable: Durable,
 ) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(prefix);
@@ -353,7 +366,9 @@ fn write_beside(
         keep_owner(file.as_file(), &like.metadata)?;
         file.as_file().set_permissions(like.metadata.permissions())?;
     }
-    file.as_file().sync_all()?;
+    if durable == Durable::Yes {
+        file.as_file().sync_all()?;
+    }
     Ok(file)
 }
 

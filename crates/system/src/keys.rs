@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret as _, SecretString, zeroize::Zeroize as _};
 
 use crate::{
     env,
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     process::{Call, ProcessError, ending},
 };
 
@@ -97,6 +97,13 @@ impl Explain for KeyError {
         match self {
             Self::NotRun { source: ProcessError::Interrupted, .. } => ErrorKind::Cancelled,
             _ => ErrorKind::Usage,
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::NotRun { source: ProcessError::Interrupted, .. } => None,
+            _ => Some(Code::NoKey),
         }
     }
 

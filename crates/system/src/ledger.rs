@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     atomic,
     edit::{Format, KeyPath},
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
 };
 
 const VERSION: u32 = 1;
@@ -205,6 +205,13 @@ pub enum LedgerError {
 impl Explain for LedgerError {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Failure
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(match self {
+            Self::Io { .. } | Self::Damaged { .. } => Code::LedgerDamaged,
+            Self::Newer { .. } => Code::LaterVersion,
+        })
     }
 
     fn hint(&self) -> Option<String> {

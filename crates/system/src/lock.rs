@@ -9,7 +9,11 @@ use std::{
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::{process::interrupted, progress::Progress};
+use crate::{
+    explain::{Code, ErrorKind, Explain},
+    process::interrupted,
+    progress::Progress,
+};
 
 /// An exclusive lock that other processes respect, held until dropped. The operating system releases it
 /// when the process dies, so there is never a stale one.
@@ -40,6 +44,23 @@ pub enum LockError {
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl Explain for LockError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Interrupted => ErrorKind::Cancelled,
+            Self::Io { .. } | Self::TimedOut { .. } => ErrorKind::Failure,
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::Io { .. } => Some(Code::NotWritable),
+            Self::TimedOut { .. } => Some(Code::Busy),
+            Self::Interrupted => None,
+        }
+    }
 }
 
 impl Lock {

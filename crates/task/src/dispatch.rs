@@ -49,7 +49,7 @@ use agents_agent::{
     AgentDefinition, AgentName,
     select::{Contender, Ranking, select},
 };
-use agents_system::explain::{ErrorKind, Explain};
+use agents_system::explain::{Code, ErrorKind, Explain};
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 
@@ -170,6 +170,21 @@ impl Explain for DispatchError {
             Self::Cancelled => ErrorKind::Cancelled,
             Self::Failed { .. } | Self::QueueFull(_) => ErrorKind::Failure,
             _ => ErrorKind::Usage,
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::Unknown { .. } => Some(Code::UnknownAgent),
+            Self::NoMatch | Self::EmptyTeam => Some(Code::NoMatch),
+            Self::EmptyInstruction => Some(Code::BadRequest),
+            Self::Unauthorized => Some(Code::MayNotStart),
+            Self::QueueFull(_) => Some(Code::NoSlot),
+            Self::UnknownTask(_) => Some(Code::UnknownTask),
+            Self::Duplicate(_)
+            | Self::InvalidName { .. }
+            | Self::Failed { .. }
+            | Self::Cancelled => None,
         }
     }
 

@@ -23,7 +23,7 @@ mod snapshot;
 use std::{io, num::NonZeroUsize, time::Duration};
 
 use agents_system::{
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::Finding,
     lock::{Lock, LockError},
 };
@@ -131,9 +131,17 @@ pub enum IsolateError {
 impl Explain for IsolateError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Lock(LockError::Interrupted) => ErrorKind::Cancelled,
+            Self::Lock(error) => error.kind(),
             Self::Elsewhere(_) => ErrorKind::Bug,
             _ => ErrorKind::Failure,
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::Lock(error) => error.code(),
+            Self::Elsewhere(_) => None,
+            _ => Some(Code::NoWorktree),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What became of a task.
 
 use agents_model::{Usage, cost::MicroDollars};
-use agents_system::explain::ErrorKind;
+use agents_system::explain::{Code, ErrorKind, if_known};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -72,6 +72,10 @@ pub enum Failure {
         /// What to do.
         #[serde(skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
+        /// The page that explains it.
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "if_known")]
+        #[cfg_attr(test, schemars(with = "Option<String>"))]
+        code: Option<Code>,
     },
     /// The model, or its provider, would not.
     ModelRefused,
@@ -211,6 +215,26 @@ impl Ending {
             Self::Cancelled => ErrorKind::Cancelled,
             Self::Refused { .. } => ErrorKind::Refused,
         })
+    }
+
+    /// The page that explains it, if there is more to say than its line says.
+    #[must_use]
+    pub fn code(&self) -> Option<Code> {
+        match self {
+            Self::OutOfLimits { .. } => Some(Code::OutOfLimits),
+            Self::Completed | Self::Cancelled | Self::Refused { .. } => None,
+            Self::Failed { why } => match why {
+                Failure::Model { code, .. } => *code,
+                Failure::ModelRefused => Some(Code::ModelRefused),
+                Failure::NoResult
+                | Failure::InvalidResult { .. }
+                | Failure::FalseEvidence { .. } => Some(Code::NoResult),
+                Failure::NotDone { .. } => Some(Code::NotDone),
+                Failure::NotStarted { .. } => Some(Code::NotStarted),
+                Failure::NotKept { .. } => Some(Code::NotWritable),
+                Failure::GaveUp { .. } | Failure::Stopped { .. } | Failure::BrokeDown => None,
+            },
+        }
     }
 
     /// In a line for people.

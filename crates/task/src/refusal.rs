@@ -5,7 +5,7 @@ use std::fmt;
 use agents_agent::{UnknownAgent, definition::PermissionMode};
 use agents_model::select::Unresolved;
 use agents_system::{
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     nearest::{nearest, quoted_list},
 };
 
@@ -248,6 +248,33 @@ impl Explain for Refusal {
         }
     }
 
+    fn code(&self) -> Option<Code> {
+        Some(match self {
+            Self::NotAuthorized
+            | Self::Depth { .. }
+            | Self::Blocked { .. }
+            | Self::Cycle { .. }
+            | Self::Spawn { .. } => Code::MayNotStart,
+            Self::EmptyPrompt
+            | Self::EmptyBatch
+            | Self::Field { .. }
+            | Self::Name(_)
+            | Self::SameName { .. }
+            | Self::IsolatedPlan => Code::BadRequest,
+            Self::Unknown(unknown) => return unknown.code(),
+            Self::NoMatch { .. } => Code::NoMatch,
+            Self::Disabled { .. } => Code::AgentDisabled,
+            Self::Mode(_) => Code::ModeNotAllowed,
+            Self::Model(unresolved) => return unresolved.code(),
+            Self::Schema { .. } => Code::SchemaInvalid,
+            Self::DoneWhen { .. } => Code::AgentInvalid,
+            Self::Isolation { .. } => Code::NoWorktree,
+            Self::Budget(_) => Code::OutOfLimits,
+            Self::Transcript { .. } => Code::NotWritable,
+            Self::NoSlot { .. } => Code::NoSlot,
+        })
+    }
+
     fn hint(&self) -> Option<String> {
         let list = |names: &[String]| {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -305,6 +332,10 @@ impl fmt::Display for Refused {
 impl Explain for Refused {
     fn kind(&self) -> ErrorKind {
         self.items.first().map_or(ErrorKind::Refused, |(_, refusal)| refusal.kind())
+    }
+
+    fn code(&self) -> Option<Code> {
+        self.items.first().and_then(|(_, refusal)| refusal.code())
     }
 
     fn hint(&self) -> Option<String> {

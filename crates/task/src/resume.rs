@@ -10,7 +10,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use agents_model::{Message, Part, Role, ToolResult, message::ToolStatus};
-use agents_system::explain::{ErrorKind, Explain};
+use agents_system::explain::{Code, ErrorKind, Explain};
 
 use crate::{
     effective::Continuation,
@@ -58,6 +58,16 @@ impl Explain for ResumeError {
             Self::StillRunning(_) | Self::NoTranscripts | Self::DefinitionGone { .. } => {
                 ErrorKind::Usage
             }
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::StillRunning(_) => Some(Code::StillRunning),
+            Self::Transcript(error) => error.code(),
+            Self::DefinitionGone { .. } => Some(Code::UnknownAgent),
+            Self::Refused(refused) => refused.code(),
+            Self::NoTranscripts => None,
         }
     }
 

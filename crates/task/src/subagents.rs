@@ -9,6 +9,9 @@
 //! - Nothing blocks the manager: what [`collect`](SubAgentManager::collect) gives back waits without it.
 //! - Stop hooks run once, after the end. What still runs is waited for with [`drained`](SubAgentManager::drained).
 //! - Dropped, a manager ends all of its sub-agents.
+//!
+//! What most programs need is there: a [`Model`] by its name or from a script, and a [`Workbench`] with the tools for the files of a
+//! directory. `examples/embed` is a whole program.
 
 mod config;
 mod error;
@@ -16,6 +19,7 @@ mod groups;
 mod hooks;
 mod load;
 mod plan;
+mod ready;
 mod run;
 mod secrets;
 mod shared;
@@ -39,6 +43,7 @@ pub use self::{
     error::SubAgentError,
     hooks::{HookDef, LifeHooks, OnFailure},
     plan::{PlanTaskId, TaskEvent, TaskOutcome},
+    ready::Workbench,
     state::{SubAgentState, SubAgentStatus},
 };
 use self::{

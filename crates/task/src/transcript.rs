@@ -96,6 +96,15 @@ impl agents_system::explain::Explain for TranscriptError {
         }
     }
 
+    fn code(&self) -> Option<agents_system::explain::Code> {
+        use agents_system::explain::Code;
+        Some(match self {
+            Self::NotFound(_) => Code::UnknownTask,
+            Self::Ambiguous { .. } => Code::AmbiguousId,
+            Self::Io { .. } | Self::Malformed { .. } | Self::Lost(_) => Code::TranscriptDamaged,
+        })
+    }
+
     fn hint(&self) -> Option<String> {
         match self {
             Self::NotFound(_) => {

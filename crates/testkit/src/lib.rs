@@ -9,8 +9,10 @@
 //! | [`scratch`] | a directory that is gone when the test ends |
 //! | [`sample`] | Rust workspaces written from a short description |
 //! | [`vendor`] | crates that cargo finds without a network, in place of crates.io |
+//! | [`book`] | pages whose blocks are run and parsed |
 //! | [`pages`] | generated pages that are checked in |
 //! | [`terminal`] | a program on a real terminal, with somebody at the keyboard |
+//! | [`harm`] | what can go wrong below a program that writes files |
 //! | [`through`] | commands behind another program: where file modes count for everybody |
 //! | [`repo`] | git repositories to clone by `file://` |
 
@@ -23,7 +25,10 @@
     reason = "test support: a failure here is a failed test"
 )]
 
+pub mod book;
 pub mod collector;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub mod harm;
 pub mod knock;
 pub mod pages;
 pub mod repo;

@@ -38,6 +38,8 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-agent",
         ],
     ),
+    // Hosts that are started to see what they load; the model is the scripted one.
+    ("agents-probe", &["agents-system", "agents-model"]),
     (
         "agents-tool",
         &[
@@ -108,6 +110,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-tool",
             "agents-trust",
             "agents-model",
+            "agents-probe",
             "agents-task",
             "agents-plan",
             "agents-serve",
@@ -118,25 +121,37 @@ const ROOMS: &[(&str, &[&str])] = &[
         &[
             "agents-system",
             "agents-workspace",
+            "agents-install",
             "agents-plugin",
             "agents-host",
             "agents-agent",
             "agents-tool",
             "agents-hook",
             "agents-model",
+            "agents-task",
+            "agents-trust",
             "agents-plan",
         ],
     ),
     // The scripted endpoint is part of the program, and what tests stand on.
     ("agents-testkit", &["agents-model"]),
     // Suites stand outside the house; they use the program as everybody does.
-    ("hosts-suite", &["agents-system", "agents-testkit"]),
+    ("hosts-suite", &["agents-system", "agents-probe", "agents-testkit"]),
     ("models-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("mcp-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("dashboard-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("restate-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("faults-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
+    ("peers-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
+    ("pictures-suite", &["agents-testkit", "hosts-suite"]),
+    // And so do examples, which know what strangers know.
+    ("embed-example", &["agents-task"]),
 ];
+
+/// What stands outside the house.
+fn is_outside(name: &str) -> bool {
+    name.ends_with("-suite") || name.ends_with("-example")
+}
 
 /// Past this, a file is two files.
 const MAX_LINES: usize = 800;
@@ -147,7 +162,7 @@ fn root() -> PathBuf {
 
 fn sources() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut waiting = vec![root().join("crates"), root().join("suites")];
+    let mut waiting = vec![root().join("crates"), root().join("suites"), root().join("examples")];
     while let Some(dir) = waiting.pop() {
         for entry in fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
@@ -162,19 +177,23 @@ fn sources() -> Vec<PathBuf> {
     found
 }
 
-#[test]
-fn rooms_know_only_the_rooms_below_them() {
+fn packages() -> Vec<serde_json::Value> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(root())
         .output()
         .unwrap();
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    serde_json::from_value(metadata["packages"].take()).unwrap()
+}
+
+#[test]
+fn rooms_know_only_the_rooms_below_them() {
+    let packages = packages();
     let allowed: BTreeMap<&str, &[&str]> = ROOMS.iter().copied().collect();
-    let packages = metadata["packages"].as_array().unwrap();
     let names: BTreeSet<&str> = packages.iter().filter_map(|it| it["name"].as_str()).collect();
     assert_eq!(names, allowed.keys().copied().collect(), "a room is missing in the list, or gone");
-    for package in packages {
+    for package in &packages {
         let name = package["name"].as_str().unwrap();
         for dependency in package["dependencies"].as_array().unwrap() {
             let known = dependency["name"].as_str().unwrap();
@@ -189,6 +208,53 @@ fn rooms_know_only_the_rooms_below_them() {
     }
 }
 
+#[test]
+fn rooms_are_published_and_what_tests_them_is_not() {
+    for package in packages() {
+        let name = package["name"].as_str().unwrap();
+        let ours_alone = is_outside(name) || ["agents-testkit", "agents-fuzz"].contains(&name);
+        assert_eq!(package["publish"] == serde_json::json!([]), ours_alone, "{name}");
+    }
+}
+
+#[test]
+fn every_feature_is_described() {
+    let page = fs::read_to_string(root().join("docs/release.md")).unwrap();
+    for package in packages().iter().filter(|it| it["publish"].is_null()) {
+        let name = package["name"].as_str().unwrap();
+        let mut features = package["features"].as_object().unwrap().keys().peekable();
+        if features.peek().is_none() {
+            continue;
+        }
+        let (_, rows) =
+            page.split_once(&format!("| `{name}` |")).unwrap_or_else(|| panic!("{name}"));
+        let rows: Vec<&str> = rows
+            .lines()
+            .enumerate()
+            .map_while(|(at, row)| (at == 0 || row.starts_with("| |")).then_some(row))
+            .collect();
+        for feature in features.filter(|it| *it != "default") {
+            let said = rows.iter().any(|row| {
+                row.trim_start_matches("| |").trim_start().starts_with(&format!("`{feature}` |"))
+            });
+            assert!(said, "docs/release.md does not tell of `{feature}` of {name}");
+        }
+    }
+}
+
+#[test]
+fn the_oldest_rust_is_the_same_everywhere() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let (_, oldest) = manifest.split_once("rust-version = \"").unwrap();
+    let oldest = oldest.split('"').next().unwrap();
+    for (page, words) in
+        [("README.md", "or newer) and git"), ("docs/release.md", "or newer (`rust-version`")]
+    {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        assert!(text.contains(&format!("{oldest} {words}")), "{page} names another Rust");
+    }
+}
+
 /// A panic in one task must not end the others, in no build.
 #[test]
 fn every_profile_unwinds() {
@@ -200,7 +266,7 @@ fn every_profile_unwinds() {
 #[test]
 fn every_room_is_on_the_map() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    for (room, _) in ROOMS.iter().filter(|(name, _)| !name.ends_with("-suite")) {
+    for (room, _) in ROOMS.iter().filter(|(name, _)| !is_outside(name)) {
         assert!(
             readme.contains(&format!("| [`{room}`](crates/")),
             "README.md does not tell of {room}"
@@ -235,6 +301,7 @@ fn only_programs_print() {
             && !text.contains("/cargo-agents/")
             && !text.contains("/testkit/")
             && !text.contains("/suites/")
+            && !text.contains("/examples/")
             && !text.ends_with("tests.rs");
         if is_library {
             let code = fs::read_to_string(&path).unwrap();

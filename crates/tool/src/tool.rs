@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
-use agents_system::explain::{ErrorKind, Explain};
+use agents_system::explain::{Code, ErrorKind, Explain};
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -204,6 +204,27 @@ impl Explain for ToolError {
             #[cfg(feature = "mcp")]
             Self::Server(_) => ErrorKind::Failure,
             Self::File(_) | Self::Failed { .. } | Self::TimedOut => ErrorKind::Failure,
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::Denied { .. }
+            | Self::NotAgreed { .. }
+            | Self::Blocked { .. }
+            | Self::Stopped { .. } => Some(Code::NotPermitted),
+            Self::NoSandbox { .. } => Some(Code::NoSandbox),
+            #[cfg(feature = "mcp")]
+            Self::Server(crate::mcp::ServerError::NoSandbox { .. }) => Some(Code::NoSandbox),
+            #[cfg(feature = "mcp")]
+            Self::Server(_) => None,
+            // A model reads these.
+            Self::Unknown { .. }
+            | Self::Input { .. }
+            | Self::File(_)
+            | Self::Failed { .. }
+            | Self::TimedOut
+            | Self::Cancelled => None,
         }
     }
 

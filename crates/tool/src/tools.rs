@@ -18,6 +18,8 @@ mod yields;
 use std::sync::{Arc, LazyLock};
 
 pub use bash::Bash;
+#[doc(hidden)]
+pub use edit::apply as apply_edits;
 pub use edit::{Edit, EditInput, Replacement};
 pub use find::{Find, FindInput};
 pub use lsp::{Lsp, LspAction, LspInput};

@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use agents_system::{
     cache::name_hash,
     explain::Explain as _,
-    foreign::ForeignFile,
+    foreign::{ForeignFile, remove_unfinished},
     lock::{Lock as Pen, LockError},
     progress::Progress,
 };
@@ -44,10 +44,13 @@ impl LockFile {
         &self.path
     }
 
-    /// The right to write it, until dropped. Whoever changes it reads it after that.
+    /// The right to write it, until dropped. Whoever changes it reads it after that. What a killed writer left beside it is gone: it would
+    /// stay in the workspace, and be committed.
     pub fn pen(&self, state: &Utf8Path, progress: &Progress) -> Result<Pen, LockError> {
         let name = format!("{}.lock", name_hash(self.path.as_str()));
-        Pen::acquire(&state.join("agreements").join(name), PATIENCE, progress)
+        let pen = Pen::acquire(&state.join("agreements").join(name), PATIENCE, progress)?;
+        remove_unfinished(&self.path);
+        Ok(pen)
     }
 
     /// What it says; `None` if there is none.
@@ -83,5 +86,25 @@ impl LockFile {
 
     fn failed(&self, source: io::Error) -> LockFileError {
         LockFileError::Io { file: self.path.clone(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_writer_left_is_gone_before_the_next_one_writes() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(scratch.path()).unwrap();
+        for name in [".agents.lock.agents-sL5AIb", ".agents.lock.agents-mine", "agents.lock"] {
+            fs_err::write(root.join(name), "").unwrap();
+        }
+        let file = LockFile::beside(root);
+        let _pen = file.pen(&root.join("state"), &Progress::silent()).unwrap();
+        let mut left: Vec<String> =
+            root.read_dir_utf8().unwrap().map(|it| it.unwrap().file_name().to_owned()).collect();
+        left.sort();
+        assert_eq!(left, [".agents.lock.agents-mine", "agents.lock", "state"]);
     }
 }

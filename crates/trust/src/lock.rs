@@ -8,7 +8,7 @@ mod read;
 use std::{fmt, fmt::Write as _};
 
 use agents_system::{
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::Finding,
 };
 use camino::Utf8PathBuf;
@@ -179,6 +179,13 @@ impl Explain for LockFileError {
             Self::Io { .. } => ErrorKind::Failure,
             Self::Conflict { .. } | Self::Newer { .. } | Self::Invalid { .. } => ErrorKind::Usage,
         }
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(match self {
+            Self::Newer { .. } => Code::LaterVersion,
+            Self::Conflict { .. } | Self::Invalid { .. } | Self::Io { .. } => Code::LockFileBroken,
+        })
     }
 
     fn hint(&self) -> Option<String> {

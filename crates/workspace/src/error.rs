@@ -3,7 +3,7 @@
 use std::io;
 
 use agents_system::{
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::Finding,
     process::ProcessError,
 };
@@ -153,6 +153,13 @@ impl Explain for WorkspaceError {
             Self::Cargo(error) => error.kind(),
         }
     }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::Read { .. } | Self::Syntax { .. } => Some(Code::WorkspaceBroken),
+            Self::Cargo(error) => error.code(),
+        }
+    }
     fn hint(&self) -> Option<String> {
         match self {
             Self::Read { .. } | Self::Syntax { .. } => None,
@@ -182,6 +189,18 @@ impl Explain for CargoError {
             Self::Failed { .. } => ErrorKind::Usage,
             Self::Process { .. } | Self::Answer { .. } | Self::Scratch { .. } => ErrorKind::Failure,
         }
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(match self {
+            Self::Process { source: ProcessError::Interrupted, .. } => return None,
+            Self::Process { .. } => Code::NoCargo,
+            Self::Failed { reason: Reason::Network, .. } => Code::Unreachable,
+            Self::Failed { said, .. } if was_offline(said) => Code::Offline,
+            Self::Failed { .. } | Self::Answer { .. } | Self::Scratch { .. } => {
+                Code::WorkspaceBroken
+            }
+        })
     }
     fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -256,6 +275,22 @@ impl Explain for SourceError {
             Self::NoDirectory(_) => ErrorKind::Failure,
             Self::Cargo(error) => error.kind(),
             Self::Workspace(error) => error.kind(),
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::NoSuchCrate { said, .. } | Self::NoSuchVersion { said, .. }
+                if was_offline(said) =>
+            {
+                Some(Code::Offline)
+            }
+            Self::NoSuchCrate { .. } | Self::NoSuchVersion { .. } | Self::BadName(_) => {
+                Some(Code::NoSuchCrate)
+            }
+            Self::NoDirectory(_) => None,
+            Self::Cargo(error) => error.code(),
+            Self::Workspace(error) => error.code(),
         }
     }
     fn hint(&self) -> Option<String> {

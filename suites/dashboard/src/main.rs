@@ -66,17 +66,18 @@ struct Args {
 
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
+    let prefix = Prefix::or_usual(args.prefix.as_deref())?;
     if let Some(built) = &args.built {
+        confine::settle(&prefix)?;
         return run(&args, built);
     }
-    let prefix = Prefix::or_usual(args.prefix.as_deref())?;
     fs_err::create_dir_all(prefix.root())?;
     browser::install()?;
     let built = install::build(&[("cargo-agents", "cargo-agents")])?;
     if args.unconfined {
         return run(&args, &built);
     }
-    Err(confine::start_again(&prefix, &built)?)
+    Err(confine::start_again(&built)?)
 }
 
 fn run(args: &Args, built: &Utf8Path) -> anyhow::Result<ExitCode> {

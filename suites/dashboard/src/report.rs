@@ -25,7 +25,7 @@ impl table::Column for Column {
 }
 
 /// The page with the table.
-pub(crate) const PAGE: Page = Page {
+pub(crate) const PAGE: Page<'static> = Page {
     name: "real-dashboard.md",
     before: "# Seen in a real browser\n\n\
     Written by `cargo run -p dashboard-suite -- --update-docs`. Each row is a headless Chromium at the page of the real program, with a real supervisor and a scripted\n\

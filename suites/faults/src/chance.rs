@@ -36,6 +36,12 @@ impl Chance {
         usize::try_from(self.next() % most).unwrap_or_default()
     }
 
+    /// From 0 to less than 2 to this power, small numbers as often as large ones.
+    pub(crate) fn of_any_size(&mut self, power: usize) -> usize {
+        let size = 1 + self.below(power);
+        self.below(1 << size)
+    }
+
     /// So often out of a hundred.
     pub(crate) fn percent(&mut self, often: usize) -> bool {
         self.below(100) < often

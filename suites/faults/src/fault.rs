@@ -1,18 +1,12 @@
 //! What goes wrong.
 
-use std::io::Write as _;
+use std::fmt;
 
-use anyhow::Context as _;
-
-use crate::{
-    chance::Chance,
-    processes::{self, Part},
-    world::World,
-};
-
-/// What goes wrong.
+/// What goes wrong. Not everything can go wrong everywhere: [`Area::faults`](crate::area::Area::faults).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
+    /// The program is killed, before one of its writes, in the middle of it, or at any moment.
+    Kill,
     /// The supervisor is killed.
     Supervisor,
     /// A process that runs tasks is killed.
@@ -23,10 +17,14 @@ pub(crate) enum Fault {
     Tool,
     /// The process that keeps such programs together is killed.
     Keeper,
-    /// The disk is full.
+    /// The disk is full, or has very little room left.
     FullDisk,
-    /// Nothing can be made in the directory of transcripts.
+    /// Nothing can be made or changed in a directory.
     ReadOnly,
+    /// The clock is wrong by up to ten years, or jumps.
+    Clock,
+    /// Several programs do the same at once.
+    AtOnce,
     /// Several of them are killed at once, as by a machine that has no memory left.
     Massacre,
     /// Nothing: what is looked at must hold then, too.
@@ -34,7 +32,8 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 12] = [
+        Self::Kill,
         Self::Supervisor,
         Self::Worker,
         Self::Client,
@@ -42,12 +41,15 @@ impl Fault {
         Self::Keeper,
         Self::FullDisk,
         Self::ReadOnly,
+        Self::Clock,
+        Self::AtOnce,
         Self::Massacre,
         Self::Nothing,
     ];
 
     pub(crate) fn word(self) -> &'static str {
         match self {
+            Self::Kill => "kill",
             Self::Supervisor => "supervisor",
             Self::Worker => "worker",
             Self::Client => "client",
@@ -55,6 +57,8 @@ impl Fault {
             Self::Keeper => "keeper",
             Self::FullDisk => "full-disk",
             Self::ReadOnly => "read-only",
+            Self::Clock => "clock",
+            Self::AtOnce => "at-once",
             Self::Massacre => "massacre",
             Self::Nothing => "nothing",
         }
@@ -69,47 +73,14 @@ impl Fault {
         !matches!(self, Self::Nothing | Self::FullDisk | Self::ReadOnly)
     }
 
-    /// Lets it happen. Whether it did: there may be nobody to kill.
-    pub(crate) fn strike(self, world: &World, chance: &mut Chance) -> anyhow::Result<bool> {
-        let part = match self {
-            Self::Supervisor => Part::Supervisor,
-            Self::Worker => Part::Worker,
-            Self::Client => Part::Client,
-            Self::Tool => Part::Tool,
-            Self::Keeper => Part::Keeper,
-            Self::FullDisk => return fill(world).map(|()| true),
-            Self::ReadOnly => return world.lock_out().map(|()| true),
-            Self::Massacre => {
-                let mut all = processes::below(&world.root());
-                all.retain(|_| chance.percent(70));
-                all.iter().for_each(processes::Process::kill);
-                return Ok(!all.is_empty());
-            }
-            Self::Nothing => return Ok(true),
-        };
-        let found = processes::of(&world.root(), part);
-        let hit = chance.one(&found);
-        hit.inspect(|it| it.kill());
-        Ok(hit.is_some())
-    }
-
-    /// Makes it good again.
-    pub(crate) fn heal(self, world: &World) -> anyhow::Result<()> {
-        match self {
-            Self::FullDisk => Ok(fs_err::remove_file(world.filler())?),
-            Self::ReadOnly => world.let_in(),
-            _ => Ok(()),
-        }
+    /// Whether a command that it happens to may end without having done what it was for.
+    pub(crate) fn may_fail(self) -> bool {
+        !matches!(self, Self::Nothing | Self::Clock | Self::AtOnce)
     }
 }
 
-/// Writes until nothing more can be written.
-fn fill(world: &World) -> anyhow::Result<()> {
-    let mut file = fs_err::File::create(world.filler())?;
-    for size in [64 * 1024, 4096, 1] {
-        let chunk = vec![b'x'; size];
-        while file.write_all(&chunk).is_ok() {}
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
     }
-    file.metadata().context("the file that fills the disk")?;
-    Ok(())
 }

@@ -1,37 +1,44 @@
-//! Tasks that are killed, starved and locked out at random points, and what is left of them afterwards.
+//! Everything that writes, killed, starved, locked out and run at once at random points, and what is left of it afterwards.
 //!
 //! ```console
-//! cargo run -p faults-suite                                     # 60 runs, a seed of its own
-//! cargo run -p faults-suite -- --runs 500 --minutes 60          # as many as there is time for
-//! cargo run -p faults-suite -- --seed 7 supervisor full-disk    # the same ones again, of some kinds
+//! cargo run -p faults-suite                                     # 120 runs, a seed of its own
+//! cargo run -p faults-suite -- --runs 5000 --minutes 60         # as many as there is time for
+//! cargo run -p faults-suite -- --seed 7 sync kill full-disk     # the same ones again, of one area and some kinds
+//! cargo run -p faults-suite -- --minutes 10 --update-docs       # write docs/real-faults.md anew
 //! ```
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`chance`] | what is random, from a seed |
+//! | [`area`] | what is broken, by what, and what must be true afterwards |
 //! | [`fault`] | what goes wrong |
-//! | [`world`] | a home, a place to work and a scripted model for a few runs |
-//! | [`processes`] | who is there |
-//! | [`round`] | a few runs, one fault, and going on afterwards |
-//! | [`judge`] | what must be true then |
-//! | [`report`] | the table |
+//! | [`ground`] | a user with a home, workspaces and a plugin, and commands to which something happens there |
+//! | [`disk`] | a small disk, and what fills it |
+//! | [`sync`], [`install`], [`hooks`], [`trust`], [`task`], [`plan`] | a round of each area |
+//! | [`seen`], [`report`] | what was seen in a round, and in all of them |
 //!
-//! The program is used as everybody uses it: by its commands. What it tells nobody is seen from outside: what the model was asked, what the
-//! tools left in files, which processes there are, what stands in transcripts.
+//! The program is used as everybody uses it: by its commands. What it tells nobody is seen from outside: which bytes are where, what the model
+//! was asked, what tools left in files, which processes there are.
 
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(
     clippy::disallowed_methods,
     reason = "programs are started and killed as a stranger would"
 )]
 
+mod area;
 mod chance;
+mod disk;
 mod fault;
-mod judge;
-mod processes;
+mod ground;
+mod hooks;
+mod install;
+mod plan;
 mod report;
-mod round;
-mod world;
+mod seen;
+mod sync;
+mod task;
+mod trust;
 
 use std::{
     process::ExitCode,
@@ -42,17 +49,22 @@ use agents_system::process::{Call, find_program};
 use anyhow::{Context as _, bail};
 use camino::Utf8PathBuf;
 use clap::Parser;
-use hosts_suite::{install, say};
+use hosts_suite::{install as programs, say};
 
-use crate::{chance::Chance, fault::Fault, report::Report};
+use crate::{
+    area::Area,
+    chance::Chance,
+    fault::Fault,
+    report::{Docs, Report},
+};
 
-/// Break tasks at random points, and look at what is left
+/// Break everything that writes at random points, and look at what is left
 #[derive(Debug, Parser)]
 struct Args {
-    /// Which faults; all, if none is named
-    faults: Vec<String>,
-    /// How many runs
-    #[arg(long, default_value_t = 60)]
+    /// Which areas and which faults; all, if none is named
+    names: Vec<String>,
+    /// How many runs of the program
+    #[arg(long, default_value_t = 120)]
     runs: usize,
     /// No round begins after so many minutes
     #[arg(long)]
@@ -63,6 +75,9 @@ struct Args {
     /// Where our program was built; it is built if this is not said
     #[arg(long, value_name = "DIR")]
     built: Option<Utf8PathBuf>,
+    /// Write the table to `docs/real-faults.md`
+    #[arg(long)]
+    update_docs: bool,
     /// Set when the suite has started itself again, where it may mount
     #[arg(long, hide = true)]
     own_mounts: bool,
@@ -70,17 +85,10 @@ struct Args {
 
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
-    let mut faults = Fault::ALL.to_vec();
-    if !args.faults.is_empty() {
-        let known: Vec<&str> = faults.iter().map(|it| it.word()).collect();
-        if let Some(name) = args.faults.iter().find(|name| !known.contains(&name.as_str())) {
-            bail!("there is no fault `{name}` in this suite; there are {}", known.join(", "));
-        }
-        faults.retain(|it| args.faults.iter().any(|name| name == it.word()));
-    }
+    let mut kinds = kinds(&args.names)?;
     let built = match &args.built {
         Some(built) => built.clone(),
-        None => install::build(&[("cargo-agents", "cargo-agents")])?,
+        None => programs::build(&[("cargo-agents", "cargo-agents")])?,
     };
     let seed = args.seed.unwrap_or_else(chance::any);
     if !args.own_mounts && find_program("unshare").is_some() && may_mount()? {
@@ -88,27 +96,43 @@ fn main() -> anyhow::Result<ExitCode> {
     }
     let mut report = Report::new(seed);
     if !args.own_mounts {
-        faults.retain(|it| {
-            let needs = it.needs_mounts();
-            if needs {
-                report.not_tried(*it, "nothing can be mounted here (`unshare --mount`)");
-            }
-            !needs
-        });
+        report.not_tried(Fault::FullDisk, "nothing can be mounted here (`unshare --mount`)");
+        kinds.retain(|(_, fault)| !fault.needs_mounts());
     }
     let since = Instant::now();
     let over = |it: u64| since.elapsed() > Duration::from_secs(60 * it);
     let mut chance = Chance::new(seed);
+    let program = built.join("cargo-agents");
     let mut number = 0;
-    while report.runs() < args.runs && !args.minutes.is_some_and(over) && !faults.is_empty() {
-        let fault = faults[number % faults.len()];
+    while report.runs() < args.runs && !args.minutes.is_some_and(over) && !kinds.is_empty() {
+        let (area, fault) = kinds[number % kinds.len()];
         number += 1;
-        let seen = round::round(number, fault, &mut chance.fork(), &built)?;
-        say(&seen.told());
+        let seen = area.round(fault, &mut chance.fork(), &program)?;
+        say(&seen.told(number));
         report.add(seen);
     }
-    report.print(since.elapsed())?;
-    Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    report.conclude(since.elapsed(), if args.update_docs { Docs::Update } else { Docs::Leave })
+}
+
+/// What can happen where, of what was named: areas, faults or both.
+fn kinds(names: &[String]) -> anyhow::Result<Vec<(Area, Fault)>> {
+    let areas = Area::ALL.map(Area::word);
+    let faults = Fault::ALL.map(Fault::word);
+    let is_known = |name: &str| areas.contains(&name) || faults.contains(&name);
+    if let Some(name) = names.iter().find(|name| !is_known(name)) {
+        let (areas, faults) = (areas.join(", "), faults.join(", "));
+        bail!("there is no `{name}` in this suite; areas are {areas}, faults are {faults}");
+    }
+    let wanted = |known: &[&str], word: &str| {
+        let mut named = names.iter().filter(|name| known.contains(&name.as_str())).peekable();
+        named.peek().is_none() || named.any(|name| name == word)
+    };
+    let mut kinds = Vec::new();
+    for area in Area::ALL.into_iter().filter(|it| wanted(&areas, it.word())) {
+        let of_area = area.faults().iter().filter(|it| wanted(&faults, it.word()));
+        kinds.extend(of_area.map(|fault| (area, *fault)));
+    }
+    Ok(kinds)
 }
 
 /// Whoever is root already stays the same user; the others become root in there only.

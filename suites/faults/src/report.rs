@@ -1,14 +1,35 @@
 //! The table: what was tried, and what was lost.
 
-use std::{io::Write as _, time::Duration};
+use std::{io::Write as _, process::ExitCode, time::Duration};
 
-use crate::{fault::Fault, round::Seen};
+use hosts_suite::table::{self, Page, Verdict};
+
+use crate::{area::Area, fault::Fault, seen::Seen};
 
 /// Everything that was seen.
+#[derive(Debug)]
 pub(crate) struct Report {
     seed: u64,
     seen: Vec<Seen>,
-    not_tried: Vec<(Fault, String)>,
+    not_tried: Vec<(Fault, &'static str)>,
+}
+
+/// Whether the page is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Docs {
+    Update,
+    Leave,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    NothingLost,
+}
+
+impl table::Column for Column {
+    const SUBJECT: &'static [&'static str] =
+        &["area", "fault", "rounds", "of them hit", "runs", "looked at"];
+    const ALL: &'static [(Self, &'static str)] = &[(Self::NothingLost, "nothing lost")];
 }
 
 impl Report {
@@ -16,8 +37,8 @@ impl Report {
         Self { seed, seen: Vec::new(), not_tried: Vec::new() }
     }
 
-    pub(crate) fn not_tried(&mut self, fault: Fault, why: &str) {
-        self.not_tried.push((fault, why.to_owned()));
+    pub(crate) fn not_tried(&mut self, fault: Fault, why: &'static str) {
+        self.not_tried.push((fault, why));
     }
 
     pub(crate) fn add(&mut self, seen: Seen) {
@@ -28,46 +49,66 @@ impl Report {
         self.seen.iter().map(|it| it.runs).sum()
     }
 
-    pub(crate) fn is_good(&self) -> bool {
-        self.seen.iter().all(|it| it.problems.is_empty())
-    }
-
-    pub(crate) fn print(&self, took: Duration) -> anyhow::Result<()> {
-        let mut out = std::io::stdout().lock();
-        let head = "| fault | rounds | of them hit | runs | completed | interrupted | failed | other | turns seen | resumed | wrong |";
-        writeln!(out, "{head}\n|{}", "---|".repeat(11))?;
-        for fault in Fault::ALL {
-            let seen: Vec<&Seen> = self.seen.iter().filter(|it| it.fault == fault).collect();
-            if !seen.is_empty() {
-                writeln!(out, "| {} {}", fault.word(), row(&seen))?;
+    /// Ends the suite: the table, the page if it is wanted, and 1 if something was lost.
+    pub(crate) fn conclude(&self, took: Duration, docs: Docs) -> anyhow::Result<ExitCode> {
+        let mut rows = Vec::new();
+        for area in Area::ALL {
+            for fault in Fault::ALL {
+                let of = |it: &&Seen| it.area == area && it.fault == fault;
+                let seen: Vec<&Seen> = self.seen.iter().filter(of).collect();
+                if !seen.is_empty() {
+                    rows.push(row([area.word(), fault.word()], &seen));
+                }
             }
         }
-        let all: Vec<&Seen> = self.seen.iter().collect();
-        writeln!(out, "| all {}", row(&all))?;
+        rows.push(row(["all", ""], &self.seen.iter().collect::<Vec<_>>()));
         for (fault, why) in &self.not_tried {
-            writeln!(out, "not tried: {}: {why}", fault.word())?;
+            hosts_suite::say(&format!("not tried: {fault}: {why}"));
         }
-        writeln!(out, "seed {}, {} s", self.seed, took.as_secs())?;
-        Ok(())
+        let before = self.before(took);
+        let page = Page { name: "real-faults.md", before: &before, after: &after() };
+        let code = table::conclude(&rows, (docs == Docs::Update).then_some(&page))?;
+        writeln!(std::io::stdout(), "seed {}, {} s", self.seed, took.as_secs())?;
+        Ok(code)
+    }
+
+    fn before(&self, took: Duration) -> String {
+        format!(
+            "# Seen under faults\n\n\
+             Written by `cargo run -p faults-suite -- --minutes {} --update-docs` with the seed {}. Each round makes a home and workspaces, breaks something at a random\n\
+             point, and looks at what is left; then the same commands must work as if nothing had happened.\n",
+            took.as_secs().div_ceil(60),
+            self.seed
+        )
     }
 }
 
-fn row(seen: &[&Seen]) -> String {
-    let sum = |count: &dyn Fn(&Seen) -> usize| seen.iter().map(|it| count(it)).sum::<usize>();
-    let state = |name: &str| sum(&|it| it.states.get(name).copied().unwrap_or_default());
-    let known = [state("completed"), state("interrupted"), state("failed")];
-    let other = sum(&|it| it.states.values().sum()) - known.iter().sum::<usize>();
-    let cells = [
-        seen.len(),
-        sum(&|it| usize::from(it.struck)),
-        sum(&|it| it.runs),
-        known[0],
-        known[1],
-        known[2],
-        other,
-        sum(&|it| it.acknowledged),
-        sum(&|it| it.resumed),
-        sum(&|it| it.problems.len()),
-    ];
-    cells.iter().map(|it| format!("| {it} ")).collect::<String>() + "|"
+fn row(name: [&str; 2], seen: &[&Seen]) -> table::Row<Column> {
+    let sum =
+        |count: fn(&Seen) -> usize| seen.iter().map(|it| count(it)).sum::<usize>().to_string();
+    let (rounds, hit) = (seen.len().to_string(), sum(|it| usize::from(it.hit)));
+    let (runs, checked) = (sum(|it| it.runs), sum(|it| it.checked));
+    let mut row = table::Row::new([name[0], name[1], &rounds, &hit, &runs, &checked]);
+    let problems: usize = seen.iter().map(|it| it.problems.len()).sum();
+    let verdict = Verdict::from(problems == 0, || format!("{problems} things are wrong"));
+    row.set(Column::NothingLost, verdict);
+    row
+}
+
+/// What the words of the table mean.
+fn after() -> String {
+    let mut text = "\
+        - **of them hit**: the fault really happened; a program may have ended before the write at which it was to be killed.\n\
+        - **runs**: runs of the program to which it happened, or that were under way. **looked at**: single things that had to be so.\n\
+        - **nothing lost**: none of them was otherwise.\n\n"
+        .to_owned();
+    for area in Area::ALL {
+        text.push_str(&format!("**{}**: {}.\n\n", area.word(), area.promise()));
+    }
+    text.push_str(
+        "`kill` ends the program with `SIGKILL` before one of its writes below the home and the workspace, in the middle of one, or at any moment. `full-disk` is a disk of its own\n\
+         with nothing or little left, `read-only` a directory in which nothing can be made, `clock` a clock that is wrong by up to ten years or jumps while the program runs,\n\
+         `at-once` several programs that do the same, `massacre` the same with some of them killed.\n",
+    );
+    text
 }

@@ -1,125 +1,54 @@
-//! One file per client: its package, the user's own files, its command line.
+//! The clients, and where they come from.
 
-mod claude;
-mod codex;
-mod copilot;
-mod gemini;
-mod goose;
-mod opencode;
-mod qwen;
+use std::ffi::OsString;
 
-use agents_system::process::Call;
 use camino::{Utf8Path, Utf8PathBuf};
-use serde_json::{Value, json};
+
+pub use agents_probe::client::{Client, Place, Scope, all};
 
 use crate::install::{Package, Prefix};
 
-/// A real coding agent.
-pub trait Client {
-    /// The host that it is for us.
-    fn host(&self) -> &'static str;
-    /// Where it comes from.
-    fn package(&self) -> Package;
-    /// Where it can have MCP servers.
-    fn scopes(&self) -> &'static [Scope] {
-        &[Scope::Project, Scope::Global]
-    }
-    /// The user's own files, as they are before we come: path and text. Below [`Place::home`].
-    fn files(&self, place: &Place<'_>) -> Vec<(Utf8PathBuf, String)>;
-    /// The user's environment: it leads to the scripted model.
-    fn env(&self, place: &Place<'_>) -> Vec<(&'static str, String)>;
-    /// The command line of one prompt without a terminal, with its environment.
-    fn prompt(&self, place: &Place<'_>, text: &str) -> Call;
-    /// What the model sees as the name of a tool of an MCP server.
-    fn tool(&self, server: &str, tool: &str) -> String;
-    /// What the model sees as the name of the tool that runs commands.
-    fn shell(&self) -> &'static str;
-    /// What that tool is given to run a command.
-    fn shell_input(&self, command: &str) -> Value {
-        json!({"command": command, "description": "Runs it"})
-    }
-    /// What the model calls to have an agent do something.
-    fn delegate(&self, agent: &str, prompt: &str) -> (&'static str, Value);
-    /// What it calls to hear what became of that, if the first call does not wait for it; from what that one answered.
-    fn hear(&self) -> fn(answered: &str) -> Option<(&'static str, Value)> {
-        |_| None
-    }
-    /// What the user does in the host after a `sync`, once and for all: files, as above.
-    fn accepted(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
-        Vec::new()
-    }
-    /// The names that it would look up besides the model's.
-    fn calls_home(&self) -> &'static [&'static str] {
-        &[]
-    }
+/// Where Codex keeps the `rg` that it brings. OpenCode wants one on the path, and would download it.
+const RG: &str = "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/codex-path";
+
+const CODEX: Package = Package { name: "@openai/codex", program: "node_modules/.bin/codex" };
+
+/// The package that brings a client.
+#[must_use]
+pub fn package(client: &dyn Client) -> Package {
+    let (name, program) = match client.host() {
+        "codex" => return CODEX,
+        "claude" => ("@anthropic-ai/claude-code", "node_modules/.bin/claude"),
+        "opencode" => ("opencode-ai", "node_modules/.bin/opencode"),
+        "gemini" => ("@google/gemini-cli", "node_modules/.bin/gemini"),
+        "copilot" => ("@github/copilot", "node_modules/.bin/copilot"),
+        "qwen" => ("@qwen-code/qwen-code", "node_modules/.bin/qwen"),
+        "goose" => {
+            ("@aaif/goose-binary-linux-x64", "node_modules/@aaif/goose-binary-linux-x64/bin/goose")
+        }
+        // The next step, installing it, says that there is none of this name.
+        other => (other, "node_modules/.bin/unknown"),
+    };
+    Package { name, program }
 }
 
-/// Where MCP servers are registered, as `--hook-scope` takes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// In the workspace.
-    Project,
-    /// In the user's own files.
-    Global,
+/// The `PATH` that clients have: our program, which is in `ours`, and what they are run by.
+#[must_use]
+pub fn path(prefix: &Prefix, ours: &Utf8Path) -> OsString {
+    let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(Utf8PathBuf::from);
+    let dirs = [ours.to_owned(), prefix.node()].into_iter().chain(prefix.file(CODEX, RG));
+    let dirs: Vec<String> = dirs.chain(usual).map(Utf8PathBuf::into_string).collect();
+    dirs.join(":").into()
 }
 
-impl Scope {
-    /// Its word on the command line.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Project => "project",
-            Self::Global => "global",
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_client_comes_from_somewhere() {
+        for client in all() {
+            assert_ne!(package(client.as_ref()).name, client.host());
         }
     }
-}
-
-/// Where a client runs.
-#[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
-    /// Where it is installed.
-    pub prefix: &'a Prefix,
-    /// The directory that our program is installed in.
-    pub ours: &'a Utf8Path,
-    /// The user's.
-    pub home: &'a Utf8Path,
-    /// Where it works.
-    pub workspace: &'a Utf8Path,
-    /// The model's address, without a path.
-    pub url: &'a str,
-    /// Its name.
-    pub model: &'a str,
-}
-
-impl Place<'_> {
-    /// A call of the client in the workspace, with no environment but what every program has.
-    #[must_use]
-    pub fn call(&self, client: &dyn Client) -> Call {
-        let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(Utf8PathBuf::from);
-        let dirs = [self.ours.to_owned(), self.prefix.node()].into_iter().chain(usual);
-        let dirs: Vec<String> = dirs.map(Utf8PathBuf::into_string).collect();
-        let call = Call::new(self.prefix.program(client.package()))
-            .in_empty_env()
-            .env("PATH", dirs.join(":"))
-            .env("HOME", self.home)
-            .env("LANG", "C.UTF-8")
-            .env("TERM", "dumb")
-            .env("NO_COLOR", "1")
-            .cwd(self.workspace);
-        client.env(self).into_iter().fold(call, |call, (name, value)| call.env(name, value))
-    }
-}
-
-/// All that the suite knows.
-#[must_use]
-pub fn all() -> Vec<Box<dyn Client>> {
-    vec![
-        Box::new(codex::Codex),
-        Box::new(claude::Claude),
-        Box::new(opencode::Opencode),
-        Box::new(gemini::Gemini),
-        Box::new(copilot::Copilot),
-        Box::new(qwen::Qwen),
-        Box::new(goose::Goose),
-    ]
 }

@@ -1,7 +1,11 @@
 //! A home, a workspace and a registry; our own commands in them.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
+use agents_probe::{
+    client::Scope,
+    sample::{CRATE, Marks, Registry, Servers},
+};
 use agents_system::{
     env,
     process::{Call, Captured},
@@ -9,35 +13,9 @@ use agents_system::{
 use agents_testkit::{sample::Sample, scratch};
 use anyhow::bail;
 use camino::{Utf8Path, Utf8PathBuf};
+use hosts_suite::tree::{Tree, tree_without};
 
-use hosts_suite::client::Scope;
-
-/// The name of the MCP server that the plugin brings.
-pub(crate) const SERVER: &str = "notes";
-/// Its tool.
-pub(crate) const TOOL: &str = "look_up";
-/// What only that server knows.
-pub(crate) const TOKEN: &str = "quartz-lantern-4711";
-/// The name of the skill that the plugin brings.
-pub(crate) const SKILL: &str = "tiny-sql-queries";
-/// The name of the agent that the plugin brings.
-pub(crate) const AGENT: &str = "query-reviewer";
-/// Its description.
-pub(crate) const AGENT_DESCRIPTION: &str =
-    "Reads queries written with tiny-sql and says what is wrong with them";
-/// What only that agent is told.
-pub(crate) const AGENT_PROMPT: &str = "You are marble-kestrel-5530, who reads queries.";
-/// Why the plugin's hook denies a command.
-pub(crate) const REASON: &str = "basalt-heron-8123 forbids it";
-/// The file that a command makes which the hook denies.
-pub(crate) const FORBIDDEN: &str = "forbidden.txt";
-/// The file that a command makes which the hook says nothing about.
-pub(crate) const ALLOWED: &str = "allowed.txt";
-/// Its description.
-pub(crate) const SKILL_DESCRIPTION: &str = "Use when writing queries with the tiny-sql crate";
-
-/// Every file below a directory, with its bytes.
-pub(crate) type Tree = BTreeMap<Utf8PathBuf, Vec<u8>>;
+use crate::events::EVENTS;
 
 /// One user with one workspace.
 pub(crate) struct Ground {
@@ -47,64 +25,43 @@ pub(crate) struct Ground {
 
 impl Ground {
     /// A workspace that depends on `tiny-sql`, and a registry with a plugin for that crate.
-    pub(crate) fn new(built: &Utf8Path) -> anyhow::Result<Self> {
+    pub(crate) fn new(built: &Utf8Path, servers: Servers) -> anyhow::Result<Self> {
         let sample = Sample::new();
-        sample.vendor().library("tiny-sql", "0.3.1", "");
-        sample.package(".", "app", "0.1.0", "[dependencies]\ntiny-sql = \"0.3\"\n");
+        sample.vendor().library(CRATE, "0.3.1", "");
+        sample.package(".", "app", "0.1.0", &format!("[dependencies]\n{CRATE} = \"0.3\"\n"));
         sample.lock();
         // Hosts find it on `PATH`, where nothing else of ours is.
         let program = sample.scratch().path("bin/cargo-agents");
         fs_err::create_dir_all(sample.scratch().path("bin"))?;
         fs_err::os::unix::fs::symlink(built.join("cargo-agents"), &program)?;
         let ground = Self { sample, program };
-        ground.write_registry(&built.join("notes-server"));
+        let (dir, log, marks) = (ground.path("registry"), ground.log(), ground.marks());
+        fs_err::create_dir_all(&marks)?;
+        let events = Some(Marks { events: EVENTS, dir: &marks });
+        let server = built.join("notes-server");
+        let registry = Registry { dir: &dir, server: (&server, &[]), log: &log, marks: events };
+        registry.write()?;
+        ground.own(".config/cargo-agents/config.toml".into(), &registry.config(servers));
         Ok(ground)
     }
 
-    fn write_registry(&self, server: &Utf8Path) {
-        let scratch = self.sample.scratch();
-        let registry = scratch.path("registry");
-        let log = self.log();
-        scratch.write(
-            "registry/tiny-sql/SYMPOSIUM.toml",
-            format!(
-                "name = \"tiny-sql-notes\"\ncrates = [\"tiny-sql\"]\n\n\
-                 [[skills]]\nsource.path = \"skills\"\n\n\
-                 [[agents]]\nsource.path = \"agents\"\n\n\
-                 [[mcp_servers]]\nname = \"{SERVER}\"\ncommand = \"{server}\"\n\
-                 args = [\"--log\", \"{log}\"]\nenv = {{ NOTES_TOKEN = \"{TOKEN}\" }}\n\n\
-                 [[hooks]]\nname = \"guard\"\nevent = \"PreToolUse\"\ncommand = {{ script = \"guard.sh\" }}\n"
-            ),
-        );
-        scratch.script(
-            "registry/tiny-sql/guard.sh",
-            &format!("case $(cat) in *{FORBIDDEN}*) echo '{REASON}' >&2; exit 2;; esac"),
-        );
-        scratch.write(
-            format!("registry/tiny-sql/skills/{SKILL}/SKILL.md"),
-            format!(
-                "---\nname: {SKILL}\ndescription: {SKILL_DESCRIPTION}\n---\nBind every value.\n"
-            ),
-        );
-        scratch.write(
-            format!("registry/tiny-sql/agents/{AGENT}.md"),
-            format!("---\nname: {AGENT}\ndescription: {AGENT_DESCRIPTION}\n---\n{AGENT_PROMPT}\n"),
-        );
-        let config = format!(
-            "mcp-register = \"each\"\n\n[defaults]\nsymposium-recommendations = false\n\n\
-             [[registry]]\nname = \"team\"\npath = \"{registry}\"\n"
-        );
-        scratch::write(&self.home().join(".config/cargo-agents/config.toml"), config);
+    fn path(&self, relative: &str) -> Utf8PathBuf {
+        self.sample.scratch().path(relative)
+    }
+
+    /// What hooks leave here: a file for each event.
+    pub(crate) fn marks(&self) -> Utf8PathBuf {
+        self.path("marks")
     }
 
     /// The directory that our program is in.
     pub(crate) fn bin(&self) -> Utf8PathBuf {
-        self.sample.scratch().path("bin")
+        self.path("bin")
     }
 
     /// The user's home.
     pub(crate) fn home(&self) -> Utf8PathBuf {
-        self.sample.scratch().path("user")
+        self.path("user")
     }
 
     pub(crate) fn workspace(&self) -> Utf8PathBuf {
@@ -113,7 +70,7 @@ impl Ground {
 
     /// What the MCP server writes when its tool is called.
     pub(crate) fn log(&self) -> Utf8PathBuf {
-        self.sample.scratch().path("notes.log")
+        self.path("notes.log")
     }
 
     /// Writes a file of the user's own.
@@ -123,23 +80,27 @@ impl Ground {
 
     /// Runs our program, which must succeed.
     pub(crate) fn agents(&self, args: &[&str]) -> anyhow::Result<Captured> {
-        let mut call = Call::new(self.program.clone())
+        let call = self.call(args);
+        let done = call.capture()?;
+        if !done.status.success() {
+            bail!("`{}` failed\n{}", call.display(), done.said());
+        }
+        Ok(done)
+    }
+
+    /// A call of our program by its user.
+    pub(crate) fn call(&self, args: &[&str]) -> Call {
+        let call = Call::new(self.program.clone())
             .args(args.iter().copied())
             .in_empty_env()
             .env("HOME", self.home())
             .env("CARGO_HOME", self.sample.home())
             .cwd(self.workspace())
             .deadline(Duration::from_secs(120));
-        for variable in [env::PATH, env::CARGO] {
-            if let Some(value) = variable.get() {
-                call = call.env(variable.name, value);
-            }
-        }
-        let done = call.capture()?;
-        if !done.status.success() {
-            bail!("`{}` failed\n{}", call.display(), done.said());
-        }
-        Ok(done)
+        [env::PATH, env::CARGO].into_iter().fold(call, |call, variable| match variable.get() {
+            Some(value) => call.env(variable.name, value),
+            None => call,
+        })
     }
 
     /// `init` and `sync` for one host; a second `sync` must have nothing to do.
@@ -155,22 +116,7 @@ impl Ground {
         let home = self.home();
         let ours = [".config/cargo-agents", ".cache/cargo-agents", ".local/state/cargo-agents"];
         let ours = ours.map(|dir| home.join(dir));
-        let mut found = Tree::new();
-        let mut waiting = vec![home, self.workspace()];
-        while let Some(dir) = waiting.pop() {
-            for entry in dir.read_dir_utf8()? {
-                let entry = entry?;
-                let path = entry.path().to_owned();
-                let kind = entry.file_type()?;
-                if kind.is_dir() && !ours.contains(&path) {
-                    waiting.push(path);
-                } else if kind.is_file() {
-                    let bytes = fs_err::read(&path)?;
-                    found.insert(path, bytes);
-                }
-            }
-        }
-        Ok(found)
+        Ok(tree_without(&[home, self.workspace()], &ours)?)
     }
 
     /// Leaves everything where it is; the directory.

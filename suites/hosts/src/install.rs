@@ -105,6 +105,28 @@ impl Prefix {
         Ok(())
     }
 
+    /// Installs a program from crates.io, unless this version is there; the directory that it is in.
+    ///
+    /// # Errors
+    /// cargo fails.
+    pub fn install_crate(&self, name: &str, version: &str) -> anyhow::Result<Utf8PathBuf> {
+        let dir = self.0.join(format!("{name}-{version}"));
+        let wanted = format!("{name}@{version}");
+        if !dir.join("bin").exists() {
+            say(&format!("installing {wanted} into {dir}, which takes minutes"));
+            let call = Call::new(env::CARGO.get().unwrap_or_else(|| "cargo".into()))
+                .args(["install", "--locked", "--root", dir.as_str(), &wanted])
+                // What it is built from is nobody's business afterwards.
+                .without_env("CARGO_TARGET_DIR")
+                .deadline(Duration::from_secs(3600));
+            let done = call.capture()?;
+            if !done.status.success() {
+                bail!("`{}` failed\n{}", call.display(), done.said());
+            }
+        }
+        Ok(dir.join("bin"))
+    }
+
     fn npm(&self, package: Package, version: &str) -> anyhow::Result<()> {
         let dir = self.dir(package);
         fs_err::create_dir_all(&dir)?;
@@ -138,7 +160,15 @@ impl Prefix {
 /// # Errors
 /// One of them cannot be built.
 pub fn build(programs: &[(&str, &str)]) -> anyhow::Result<Utf8PathBuf> {
-    build_with(programs, &[])
+    build_as(programs, &[])
+}
+
+/// The same, as users have them, for suites that measure.
+///
+/// # Errors
+/// One of them cannot be built.
+pub fn build_release(programs: &[(&str, &str)]) -> anyhow::Result<Utf8PathBuf> {
+    build_as(programs, &["--release"])
 }
 
 /// The same with features that they do not have by themselves.
@@ -146,13 +176,17 @@ pub fn build(programs: &[(&str, &str)]) -> anyhow::Result<Utf8PathBuf> {
 /// # Errors
 /// One of them cannot be built.
 pub fn build_with(programs: &[(&str, &str)], features: &[&str]) -> anyhow::Result<Utf8PathBuf> {
+    build_as(programs, &["--features", &features.join(",")])
+}
+
+fn build_as(programs: &[(&str, &str)], options: &[&str]) -> anyhow::Result<Utf8PathBuf> {
     let mut dir = None;
     for (package, program) in programs {
         say(&format!("building {program}"));
         let cargo = env::CARGO.get().unwrap_or_else(|| "cargo".into());
         let call = Call::new(cargo)
             .args(["build", "--locked", "-p", *package, "--bin", *program])
-            .args(["--features", &features.join(",")])
+            .args(options.iter().copied())
             .arg("--message-format=json-render-diagnostics")
             .cwd(env!("CARGO_MANIFEST_DIR"))
             .deadline(Duration::from_secs(3600));

@@ -6,11 +6,13 @@
 //! | [`install`] | clients and node from npm into a prefix that is kept, our own programs from cargo |
 //! | [`confine`] | a network without anybody in it |
 //! | [`table`] | what was seen |
+//! | [`tree`] | everything that is on the disk |
 
 pub mod client;
 pub mod confine;
 pub mod install;
 pub mod table;
+pub mod tree;
 
 use std::io::Write as _;
 

@@ -12,17 +12,22 @@
 //! | [`hosts_suite`] | the clients, how they are installed, and a network without anybody in it |
 //! | [`ground`] | a home, a workspace and a registry; our own commands |
 //! | [`check`] | what is looked at, client by client |
+//! | [`events`] | which events a client fires, and which it does not |
+//! | [`probed`] | whether `doctor --probe` sees the same |
 //! | [`report`] | the table |
 //!
 //! A run has two halves. The first has the network: it installs and builds. Then the suite starts itself
 //! again in a network namespace with nothing but loopback in it, where the model and the clients meet.
 
 mod check;
+mod events;
 mod ground;
+mod probed;
 mod report;
 
 use std::process::ExitCode;
 
+use agents_probe::sample::Servers;
 use anyhow::bail;
 use camino::Utf8PathBuf;
 use clap::Parser;
@@ -32,6 +37,8 @@ use hosts_suite::{
     install::{self, Prefix},
     table,
 };
+
+use self::check::Manner;
 
 /// Start real coding agents after a sync and see what reached them
 #[derive(Debug, Parser)]
@@ -63,18 +70,19 @@ fn main() -> anyhow::Result<ExitCode> {
     let clients = chosen(&args.hosts)?;
     let prefix = Prefix::or_usual(args.prefix.as_deref())?;
     if let Some(built) = &args.built {
+        confine::settle(&prefix)?;
         return run(&args, &clients, &prefix, built);
     }
     prefix.install_node()?;
     for client in &clients {
-        prefix.install(client.package(), args.update)?;
+        prefix.install(client::package(client.as_ref()), args.update)?;
     }
     let built =
         install::build(&[("cargo-agents", "cargo-agents"), ("hosts-suite", "notes-server")])?;
     if args.unconfined {
         return run(&args, &clients, &prefix, &built);
     }
-    Err(confine::start_again(&prefix, &built)?)
+    Err(confine::start_again(&built)?)
 }
 
 fn run(
@@ -85,13 +93,20 @@ fn run(
 ) -> anyhow::Result<ExitCode> {
     let mut rows = Vec::new();
     for client in clients {
-        for scope in client.scopes() {
-            let row = check::check(client.as_ref(), *scope, prefix, built, args.keep)?;
+        for (scope, servers) in both(client.scopes(), &[Servers::One, Servers::Each]) {
+            let manner = Manner { scope, servers };
+            let row = check::check(client.as_ref(), manner, prefix, built, args.keep)?;
             row.tell();
             rows.push(row);
         }
     }
-    table::conclude(&rows, args.update_docs.then_some(&report::PAGE))
+    let after = report::after();
+    table::conclude(&rows, args.update_docs.then(|| report::page(&after)).as_ref())
+}
+
+/// Each of one kind with each of the other.
+fn both<A: Copy, B: Copy>(one: &[A], other: &[B]) -> Vec<(A, B)> {
+    one.iter().flat_map(|a| other.iter().map(|b| (*a, *b))).collect()
 }
 
 fn chosen(names: &[String]) -> anyhow::Result<Vec<Box<dyn Client>>> {

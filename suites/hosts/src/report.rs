@@ -1,6 +1,9 @@
 //! The table of this suite.
 
+use agents_probe::seen::Thing;
 use hosts_suite::table::{self, Page};
+
+use crate::events;
 
 /// One client with one scope.
 pub(crate) type Row = table::Row<Column>;
@@ -9,50 +12,71 @@ pub(crate) type Row = table::Row<Column>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
     Kept,
-    Skill,
-    Offered,
-    Called,
-    Hint,
-    Denied,
-    Reason,
-    Others,
-    Agent,
-    Delegated,
+    Loaded(Thing),
+    Events,
     Clean,
     Restarts,
+    Probed,
 }
 
 impl table::Column for Column {
-    const SUBJECT: &'static [&'static str] = &["host", "version", "scope"];
+    const SUBJECT: &'static [&'static str] = &["host", "version", "scope", "servers"];
     const ALL: &'static [(Self, &'static str)] = &[
         (Self::Kept, "own files kept"),
-        (Self::Skill, "skill listed"),
-        (Self::Offered, "MCP tool offered"),
-        (Self::Called, "MCP tool called"),
-        (Self::Hint, "context told"),
-        (Self::Denied, "deny blocks"),
-        (Self::Reason, "reason told"),
-        (Self::Others, "others run"),
-        (Self::Agent, "agent offered"),
-        (Self::Delegated, "agent runs"),
+        (Self::Loaded(Thing::Skill), Thing::Skill.words()),
+        (Self::Loaded(Thing::Offered), Thing::Offered.words()),
+        (Self::Loaded(Thing::Answered), Thing::Answered.words()),
+        (Self::Loaded(Thing::Context), Thing::Context.words()),
+        (Self::Loaded(Thing::Denied), Thing::Denied.words()),
+        (Self::Loaded(Thing::Reason), Thing::Reason.words()),
+        (Self::Loaded(Thing::Others), Thing::Others.words()),
+        (Self::Loaded(Thing::Agent), Thing::Agent.words()),
+        (Self::Loaded(Thing::Delegated), Thing::Delegated.words()),
+        (Self::Events, "every event fires"),
         (Self::Clean, "clean after uninstall"),
         (Self::Restarts, "starts without us"),
+        (Self::Probed, "`doctor --probe` agrees"),
     ];
 }
 
+/// What the columns of the page mean.
+pub(crate) fn after() -> String {
+    AFTER.replace("@EXCEPTIONS@", &events::exceptions())
+}
+
 /// The page with the table.
-pub(crate) const PAGE: Page = Page {
-    name: "real-hosts.md",
-    before: "# Seen in real hosts\n\n\
+pub(crate) fn page(after: &str) -> Page<'_> {
+    Page { name: "real-hosts.md", before: BEFORE, after }
+}
+
+const BEFORE: &str = "# Seen in real hosts\n\n\
     Written by `cargo run -p hosts-suite -- --update-docs`. Each row is a real client, installed from npm, in a scratch home and a network\n\
-    without anybody in it, talking to a scripted model. `scope` is `hook-scope`: where MCP servers and hooks are registered.\n",
-    after: "\
+    without anybody in it, talking to a scripted model. `scope` is `hook-scope`: where MCP servers and hooks are registered;\n\
+    `servers` is `mcp-register`: as what MCP servers are registered.\n";
+
+const AFTER: &str = "\
     - **own files kept**: after `sync` every line that the user wrote still stands, comments included, and a second `sync` has nothing to do.\n\
     - **skill listed**: name and description of the plugin's skill are in what the client sent to the model.\n\
     - **MCP tool offered**, **called**: the tool of the plugin's MCP server is offered to the model; when the model calls it, the server's answer is in the next request.\n\
     - **context told**: what we say at the start of a session is in what the client sent to the model.\n\
     - **deny blocks**: the command that the plugin's hook denies was tried and left no file; **reason told**: the model got the hook's own words; **others run**: the next command made its file.\n\
     - **agent offered**: name and description of the plugin's agent are in what the client sent to the model; **agent runs**: when the model hands it a task, the agent asks the model with its own prompt, and the session hears its answer.\n\
+    - **every event fires**: a hook for every event of the host's description was run in that session, except for what does not happen in a session without a terminal:\n\
+    @EXCEPTIONS@\
     - **clean after uninstall**: every file that `sync` touched is as it was, except for what the client wrote itself and for `agents.lock`, which is the workspace's.\n\
-    - **starts without us**: the client works afterwards, and knows neither the skill nor the tool any more.\n",
-};
+    - **starts without us**: the client works afterwards, and knows neither the skill nor the tool any more.\n\
+    - **`doctor --probe` agrees**: [`cargo agents doctor --probe`](doctor.md) says yes to all that it looks at, with the same settings.\n";
+
+#[cfg(test)]
+mod tests {
+    use hosts_suite::client;
+
+    #[test]
+    fn the_versions_that_probes_speak_of_are_those_of_the_page() {
+        let page = include_str!("../../../docs/real-hosts.md");
+        for client in client::all() {
+            let row = format!("| {} | {} |", client.host(), client.proven());
+            assert!(page.contains(&row), "no `{row}`");
+        }
+    }
+}

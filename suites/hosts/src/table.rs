@@ -2,6 +2,7 @@
 
 use std::{fmt, io::Write as _, process::ExitCode};
 
+use agents_probe::seen::Seen;
 use camino::Utf8Path;
 
 use crate::say;
@@ -36,6 +37,15 @@ impl Verdict {
             Self::Yes => "yes",
             Self::NotTold => "no",
             Self::No(_) => "NO",
+        }
+    }
+}
+
+impl From<Seen> for Verdict {
+    fn from(seen: Seen) -> Self {
+        match seen {
+            Seen::Yes => Self::Yes,
+            Seen::No(why) => Self::No(why),
         }
     }
 }
@@ -95,33 +105,50 @@ impl<C: Column> Row<C> {
 /// The rows under the names of their columns, as Markdown.
 fn table<C: Column>(rows: &[Row<C>]) -> String {
     let names = C::ALL.iter().map(|(_, name)| name);
-    let head: Vec<String> = C::SUBJECT.iter().chain(names).map(|it| (*it).to_owned()).collect();
+    let head: Vec<&str> = C::SUBJECT.iter().chain(names).copied().collect();
+    render(&head, rows.iter().map(Row::cells))
+}
+
+/// Lines of cells under the names of their columns, as Markdown.
+pub fn render(head: &[&str], lines: impl IntoIterator<Item = Vec<String>>) -> String {
     let rule = head.iter().map(|name| "-".repeat(name.len())).collect();
-    let lines = [head, rule].into_iter().chain(rows.iter().map(Row::cells));
+    let head = head.iter().map(|name| (*name).to_owned()).collect();
+    let lines = [head, rule].into_iter().chain(lines);
     lines.map(|cells| format!("| {} |\n", cells.join(" | "))).collect()
 }
 
 /// A page of the documentation that a suite writes.
 #[derive(Debug)]
-pub struct Page {
+pub struct Page<'a> {
     /// Its name below `docs`.
-    pub name: &'static str,
+    pub name: &'a str,
     /// What stands before the table.
-    pub before: &'static str,
+    pub before: &'a str,
     /// What its columns mean.
-    pub after: &'static str,
+    pub after: &'a str,
+}
+
+impl Page<'_> {
+    /// Writes it anew, with what was seen.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, seen: &str) -> std::io::Result<()> {
+        let docs = Utf8Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"));
+        let Self { name, before, after } = self;
+        fs_err::write(docs.join(name), format!("{before}\n{seen}\n{after}"))
+    }
 }
 
 /// Ends a suite: the table on standard output and, if asked for, on its page; 1 where something is not as it should be.
 ///
 /// # Errors
 /// The table or the page cannot be written.
-pub fn conclude<C: Column>(rows: &[Row<C>], page: Option<&Page>) -> anyhow::Result<ExitCode> {
+pub fn conclude<C: Column>(rows: &[Row<C>], page: Option<&Page<'_>>) -> anyhow::Result<ExitCode> {
     let table = table(rows);
     write!(std::io::stdout(), "{table}")?;
-    if let Some(Page { name, before, after }) = page {
-        let docs = Utf8Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"));
-        fs_err::write(docs.join(name), format!("{before}\n{table}\n{after}"))?;
+    if let Some(page) = page {
+        page.write(&table)?;
     }
     let all_good = rows.iter().all(Row::is_good);
     Ok(if all_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -9,7 +9,7 @@ use agents_testkit::{
 };
 use camino::Utf8Path;
 use hosts_suite::{
-    client::{Client, Place},
+    client::{self, Client, Place},
     install::Prefix,
     table::Verdict,
 };
@@ -78,11 +78,12 @@ fn check_program(
         }
     }));
     let (url, model) = (endpoint.url(), endpoint.model());
-    let place = Place { prefix, ours: built, home: &home, workspace: &work, url: &url, model };
+    let command = prefix.program(client::package(client));
+    let (program, path) = (command.as_path(), &client::path(prefix, built));
+    let place = Place { program, path, home: &home, workspace: &work, url: &url, model };
     for (path, text) in client.files(&place) {
         scratch::write(&home.join(path), &text);
     }
-    let command = prefix.program(client.package());
     let provider = match subject.way {
         Way::Acp(_, args) => {
             let words = std::iter::once(command.as_str()).chain(args.iter().copied());
@@ -95,7 +96,7 @@ fn check_program(
     };
     let environment = client.env(&place);
     let asked = ask(&scratch, built, prefix, &provider, &environment)?;
-    let version = prefix.version(client.package())?;
+    let version = prefix.version(client::package(client))?;
     let mut row = Row::new([&subject.name, subject.kind(), &version]);
     // Some end their turn when they are refused something.
     let answered =
@@ -156,7 +157,7 @@ fn ask(
         fs_err::create_dir_all(dir)?;
     }
     scratch::write(&ours.join("config.toml"), format!("[providers.it]\n{provider}"));
-    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", prefix.node());
+    let path = client::path(prefix, built);
     let mut call = Call::new(built.join("cargo-agents"))
         .args(["model", "test", "--provider", "it", "--json"])
         .in_empty_env()

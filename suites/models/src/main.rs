@@ -29,7 +29,7 @@ use anyhow::bail;
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
 use hosts_suite::{
-    confine,
+    client, confine,
     install::{self, Prefix},
     table,
 };
@@ -67,12 +67,13 @@ fn main() -> anyhow::Result<ExitCode> {
     }
     let prefix = Prefix::or_usual(args.prefix.as_deref())?;
     if let Some(built) = &args.built {
+        confine::settle(&prefix)?;
         return run(&args, &subjects, &prefix, built);
     }
     prefix.install_node()?;
     for subject in &subjects {
         match subject.client() {
-            Some(client) => prefix.install(client.package(), false)?,
+            Some(client) => prefix.install(client::package(client), false)?,
             None => server::install(prefix.root())?,
         }
     }
@@ -80,7 +81,7 @@ fn main() -> anyhow::Result<ExitCode> {
     if args.unconfined {
         return run(&args, &subjects, &prefix, &built);
     }
-    Err(confine::start_again(&prefix, &built)?)
+    Err(confine::start_again(&built)?)
 }
 
 fn run(

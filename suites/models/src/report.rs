@@ -27,7 +27,7 @@ impl table::Column for Column {
 }
 
 /// The page with the table.
-pub(crate) const PAGE: Page = Page {
+pub(crate) const PAGE: Page<'static> = Page {
     name: "real-models.md",
     before: "# Seen with real models and programs\n\n\
     Written by `cargo run -p models-suite -- --update-docs`. Each row is `cargo agents model test` against something real: a published program, installed from npm, in a\n\

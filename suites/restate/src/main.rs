@@ -70,6 +70,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
     let prefix = Prefix::or_usual(args.prefix.as_deref())?;
     if let Some(built) = &args.built {
+        confine::settle(&prefix)?;
         return run(&args, &prefix, built);
     }
     prefix.install(SERVER, false)?;
@@ -77,7 +78,7 @@ fn main() -> anyhow::Result<ExitCode> {
     if args.unconfined {
         return run(&args, &prefix, &built);
     }
-    Err(confine::start_again(&prefix, &built)?)
+    Err(confine::start_again(&built)?)
 }
 
 fn run(args: &Args, prefix: &Prefix, built: &Utf8Path) -> anyhow::Result<ExitCode> {

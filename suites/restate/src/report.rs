@@ -27,7 +27,7 @@ impl table::Column for Column {
 }
 
 /// The page with the table.
-pub(crate) const PAGE: Page = Page {
+pub(crate) const PAGE: Page<'static> = Page {
     name: "real-engine.md",
     before: "# Seen with a real Restate server\n\n\
     Written by `cargo run -p restate-suite -- --update-docs`. Each round is a plan of twelve tasks on two workers, with a real server from npm in a network of its own and a\n\

@@ -19,6 +19,7 @@ mod discovery;
 mod generate;
 mod installed;
 mod invalid;
+mod losses;
 mod model;
 mod round_trip;
 mod trees;

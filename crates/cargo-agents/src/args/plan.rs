@@ -22,19 +22,11 @@ pub(crate) enum PlanCommand {
         named: NamedAgents,
     },
     /// Have a plan worked out by the agent `plan`, and look at it before anything runs
-    #[command(after_help = "Examples:
-  cargo agents plan new \"move the parsers into a crate of their own\"
-  cargo agents plan new \"add tests to every member\" -o tests.toml   kept, and not run
-  cargo agents plan run tests.toml
-
-The agent only looks. On a terminal you are asked whether to run what it hands in; anywhere else nothing is run.")]
+    #[command(
+        after_help = "The agent only looks. On a terminal you are asked whether to run what it hands in; anywhere else nothing is run."
+    )]
     New(PlanNewArgs),
     /// Draw a plan, or a run of one
-    #[command(after_help = "Examples:
-  cargo agents plan show upgrade.toml --param dependency=serde
-  cargo agents plan show upgrade.toml --format svg -o upgrade.svg
-  cargo agents plan show last                     where the newest run stands
-  cargo agents plan show last --at 12             where it stood after 12 events")]
     Show(PlanShowArgs),
     /// Run a plan, watch it, and get its results
     #[command(
@@ -48,10 +40,6 @@ It ends with 0 if everything completed, 1 if something did not, 2 if the plan is
     /// Do again what did not complete in a run that has ended
     Retry(PlanAgainArgs),
     /// Begin a new run with the results of another one
-    #[command(after_help = "Examples:
-  cargo agents plan fork last --from report                     that task again, and all that comes after it
-  cargo agents plan fork last --file upgrade.toml               the plan as it is now, with the results that still hold
-  cargo agents plan fork last --file upgrade.toml --param to=2  another value; what was said about other parameters holds")]
     Fork(PlanForkArgs),
     /// Add tasks to a run, also while it runs: those that the plan has now, and had not when the run began
     Add(PlanAddArgs),

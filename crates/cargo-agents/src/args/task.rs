@@ -15,13 +15,7 @@ pub(crate) enum TaskCommand {
     /// Give an agent something to do, watch it, and get its result
     #[command(
         override_usage = "cargo agents task run [OPTIONS] [AGENT] <PROMPT>",
-        after_help = "Examples:
-  cargo agents task run explore \"where are errors made?\"
-  cargo agents task run \"review the last commit\"                    the agent that fits best
-  cargo agents task run task - < assignment.md --isolated           in a worktree of its own
-  cargo agents task run task \"fix the build\" --done-when \"cargo check\" --allow \"bash(cargo *)\"
-
-It ends with 0 if the task completed, 1 if it failed or ran out of something, 3 if a rule stood in the way,
+        after_help = "It ends with 0 if the task completed, 1 if it failed or ran out of something, 3 if a rule stood in the way,
 4 if the model could not be reached, 130 if it was cancelled."
     )]
     Run(RunArgs),

@@ -12,7 +12,11 @@ use agents_plugin::{
     hooks::ActiveHook,
     skills::{Skill, SkillTree},
 };
-use agents_system::{explain::ErrorKind, finding::Finding, lock::Lock as Pen};
+use agents_system::{
+    explain::{Code, ErrorKind},
+    finding::Finding,
+    lock::Lock as Pen,
+};
 use agents_trust::{
     agreement::LockFile,
     audit::{Records, unaudited},
@@ -235,6 +239,7 @@ fn refuse_unknown(lines: &[String]) -> Result<(), Failure> {
     }
     let message = "nobody has looked at everything that would be brought";
     Err(Failure::new(ErrorKind::Refused, message)
+        .code(Code::NotAudited)
         .details(lines.join("\n"))
         .hint("`cargo agents audit record <name> --note …` says that you have"))
 }
@@ -256,7 +261,8 @@ impl Settled {
     /// `--locked`: what is agreed to must be there, and must not change.
     fn refuse_if_locked(&self, settings: &Settings, unseen: &Unseen) -> Result<(), Failure> {
         let Some(flag) = locking_flag(settings) else { return Ok(()) };
-        let refuse = |message: String| Failure::new(ErrorKind::Failure, message);
+        let refuse =
+            |message: String| Failure::new(ErrorKind::Failure, message).code(Code::LockFileDiffers);
         let nothing = Lock::default();
         let is_needed = !self.agreed().entries().is_empty();
         let Some(before) = self.before.as_ref().or((!is_needed).then_some(&nothing)) else {
@@ -280,6 +286,7 @@ impl Settled {
         }
         let message = format!("`{LOCK_FILE}` would change, and `{flag}` was given");
         Err(Failure::new(ErrorKind::Failure, message)
+            .code(Code::LockFileDiffers)
             .details(differences(before, after).join("\n"))
             .hint(format!("run `cargo agents sync` without `{flag}` and commit the file")))
     }

@@ -10,7 +10,10 @@ use agents_serve::{
     dashboard,
     http::{Token, listen},
 };
-use agents_system::{explain::ErrorKind, process::Call};
+use agents_system::{
+    explain::{Code, ErrorKind},
+    process::Call,
+};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +49,7 @@ async fn serve(
     let DashboardArgs { port, open } = args;
     let taken = |error: io::Error| {
         Failure::new(ErrorKind::Failure, format!("cannot listen at port {port}: {error}"))
+            .code(Code::CannotListen)
             .hint("without `--port` it takes one that is free")
     };
     let token = Token::random().map_err(|error| {

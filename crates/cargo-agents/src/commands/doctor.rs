@@ -13,6 +13,8 @@
 //! | [`brought`] | what this workspace brings hosts |
 //! | [`plugins`] | registries, plugins, installed programs |
 //! | [`repair`] | what `--fix` does |
+//! | [`probe`] | what `--probe` does |
+//! | [`notes`] | the MCP server that hosts are given then |
 //!
 //! Looking writes nothing outside our own cache, and no check depends on another one having been possible.
 
@@ -22,7 +24,9 @@ mod configured;
 mod host_files;
 mod loading;
 mod machine;
+pub(crate) mod notes;
 mod plugins;
+pub(crate) mod probe;
 mod program;
 mod record;
 mod repair;
@@ -217,7 +221,7 @@ fn summary(problems: &[Problem]) -> String {
     format!("{checks}: {errors}, {warnings}{notes}.{fix}")
 }
 
-fn colored(word: &str, color: AnsiColor, output: &Output) -> String {
+pub(crate) fn colored(word: &str, color: AnsiColor, output: &Output) -> String {
     let style = Style::new().bold().fg_color(Some(color.into()));
     if output.colors_results() { format!("{style}{word}{style:#}") } else { word.to_owned() }
 }

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use agents_plugin::{
     active::{Cause, Reason, State},
     explain::{Contribution, Explanation},
-    plugin::Plugin,
+    plugin::{Origin, Plugin},
     predicate::Step,
     probes::Acquire,
     skills::{Fetch, Skill, SkillName, Skills, Skipped, Why},
 };
+use camino::Utf8PathBuf;
 use serde::Serialize;
 
 use super::show::not_found;
@@ -118,9 +119,20 @@ fn explained<T>(
     })
 }
 
+/// Where it is said: the manifest, or what a crate without one has in its place.
+fn place(plugin: &Plugin) -> Utf8PathBuf {
+    let skills = plugin.dir().join("skills");
+    let is_implied = matches!(plugin.origin, Origin::Crate(..) | Origin::Member(_));
+    if is_implied && !plugin.file.is_file() && skills.is_dir() {
+        skills
+    } else {
+        plugin.file.clone()
+    }
+}
+
 fn render(explanation: &Explanation<'_>, output: &Output) -> Result<(), Failure> {
     let plugin = explanation.plugin;
-    output.line(format!("{}  ({}, {})", plugin.name, plugin.origin, plugin.file))?;
+    output.line(format!("{}  ({}, {})", plugin.name, plugin.origin, place(plugin)))?;
     render_steps(&explanation.steps, 1, output)?;
     let (active, dormant): (Vec<_>, Vec<_>) =
         explanation.contributions.iter().partition(|contribution| contribution.active);
@@ -225,7 +237,7 @@ fn view(explanation: &Explanation<'_>, skills: &Skills) -> ExplanationView {
     ExplanationView {
         name: plugin.name.to_string(),
         origin: plugin.origin.to_string(),
-        file: plugin.file.to_string(),
+        file: place(plugin).to_string(),
         active: matches!(explanation.state, State::Active(_)),
         because: state_in_words(explanation.state),
         conditions: explanation.steps.iter().map(step_view).collect(),

@@ -18,7 +18,7 @@ use std::{ffi::OsString, process::ExitCode};
 
 use agents_hook::Wire;
 use agents_host::Event;
-use agents_system::explain::ErrorKind;
+use agents_system::explain::{Code, ErrorKind};
 
 use crate::{args::HookCommand, failure::Failure, output::Output, settings::Settings};
 
@@ -62,6 +62,7 @@ fn host_named(name: &str) -> Result<Wire, Failure> {
     Wire::of(name).ok_or_else(|| {
         let hosts = Wire::ALL.map(Wire::host).join(", ");
         Failure::new(ErrorKind::Usage, format!("`{name}` is no host that calls hooks"))
+            .code(Code::UnknownHost)
             .hint(format!("hosts: {hosts}"))
     })
 }

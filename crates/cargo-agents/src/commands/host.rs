@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use agents_host::{Host, Resolved, Scope, find};
 use agents_plugin::config::Config;
-use agents_system::{explain::ErrorKind, process::find_program};
+use agents_system::process::find_program;
 use agents_workspace::Workspaces;
 use serde::Serialize;
 
@@ -59,9 +59,7 @@ pub(crate) fn run(
         HostCommand::Show { host } => match find(&all, host) {
             Ok(host) => vec![host],
             Err(unknown) => {
-                return Err(
-                    Failure::new(ErrorKind::Usage, unknown.to_string()).hint(unknown.advice())
-                );
+                return Err(unknown.into());
             }
         },
     };

@@ -11,7 +11,7 @@ use agents_sync::Edited;
 use agents_system::{
     ask::{Answer, AskError, Asker, Choice, Start},
     edit::Edit,
-    explain::ErrorKind,
+    explain::{Code, ErrorKind},
     foreign::Written,
     process::find_program,
 };
@@ -234,6 +234,7 @@ fn cancelled(error: AskError) -> Failure {
 
 fn nothing_found() -> Failure {
     Failure::new(ErrorKind::Usage, "no coding agent was found on this machine")
+        .code(Code::NoHost)
         .hint("name one with `--add-agent`; `cargo agents host list` lists those that are known")
 }
 

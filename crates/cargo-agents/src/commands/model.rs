@@ -19,7 +19,7 @@ use agents_model::{
 };
 use agents_plugin::config::Config;
 use agents_system::{
-    explain::ErrorKind,
+    explain::{Code, ErrorKind},
     finding::Finding,
     nearest::{nearest, quoted_list},
     process,
@@ -169,7 +169,8 @@ impl Models {
 
 fn unknown_provider(name: &str, known: &[String]) -> Failure {
     let near = nearest(name, known.iter().map(String::as_str));
-    let failure = Failure::new(ErrorKind::Usage, format!("there is no provider `{name}`"));
+    let failure = Failure::new(ErrorKind::Usage, format!("there is no provider `{name}`"))
+        .code(Code::UnknownProvider);
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     match near.as_slice() {
         [] => failure.hint(format!("there are {}", quoted_list(&known, "and"))),

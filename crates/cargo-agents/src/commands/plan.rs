@@ -20,7 +20,10 @@ pub(crate) mod work;
 use std::process::ExitCode;
 
 use agents_plan::journal::{Journals, RunId};
-use agents_system::{explain::ErrorKind, nearest::quoted_list};
+use agents_system::{
+    explain::{Code, ErrorKind},
+    nearest::quoted_list,
+};
 
 use crate::{args::PlanCommand, failure::Failure, output::Output, settings::Settings};
 
@@ -71,11 +74,13 @@ pub(super) fn meant(journals: &Journals, text: &str) -> Result<RunId, Failure> {
         0 if text == "last" => Err(Failure::new(ErrorKind::Usage, "no plan has run yet")
             .hint("`cargo agents plan run` starts one")),
         0 => Err(Failure::new(ErrorKind::Usage, format!("there is no run `{text}`"))
+            .code(Code::UnknownRun)
             .hint("`cargo agents plan list` shows the runs")),
         _ if text == "last" || fitting.len() == 1 => Ok(fitting.remove(0)),
         many => {
             let names: Vec<&str> = fitting.iter().take(NAMED).map(RunId::as_str).collect();
             Err(Failure::new(ErrorKind::Usage, format!("`{text}` can mean {many} runs"))
+                .code(Code::AmbiguousId)
                 .hint(format!("say which: {}", quoted_list(&names, "or"))))
         }
     }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use agents_plugin::config::Config;
-use agents_system::explain::{ErrorKind, Explain as _, with_causes};
+use agents_system::explain::{Code, ErrorKind, Explain as _, with_causes};
 use agents_task::secret::{SecretSettings, SecretSource, can_be_hidden, sources::Presence};
 use serde::Serialize;
 
@@ -126,6 +126,6 @@ fn view(
 
 /// One that is not configured.
 pub(crate) fn unknown(name: &str) -> Failure {
-    Failure::new(ErrorKind::Usage, format!("no secret `{name}` is configured"))
+    Failure::new(ErrorKind::Usage, format!("no secret `{name}` is configured")).code(Code::NoSecret)
         .hint(format!("`[secrets.{name}]` in `config.toml` says where it is; `cargo agents secret list` shows those that there are"))
 }

@@ -26,6 +26,9 @@ use crate::{args::Command, failure::Failure, output::Output, settings::Settings}
 
 /// The crate that this program is published as.
 const CRATE: &str = env!("CARGO_PKG_NAME");
+/// A room that every version of it is made of. Names of crates belong to whoever was first: a package of that name without it is another
+/// program, and must not take the place of this one.
+const ROOM: &str = "agents-system";
 /// How long somebody who asked waits for the index.
 const ASKED: Duration = Duration::from_secs(120);
 /// How long somebody who did not ask does.
@@ -64,7 +67,15 @@ pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Fail
         return Err(failure.hint("run it again without `--offline`"));
     }
     let current = current();
-    let newest = newest(settings, ASKED)?;
+    let newest = match newest(settings, ASKED)? {
+        Some(Newest::AnotherProgram(version)) => {
+            let message = format!("the `{CRATE}` {version} of the registry is another program");
+            return Err(Failure::new(ErrorKind::Refused, message)
+                .hint("install a newer version from where you have this one"));
+        }
+        Some(Newest::Ours(version)) => Some(version),
+        None => None,
+    };
     Found { checked: now(), newest: newest.clone() }.store(&settings.dirs);
     let newest = newest.filter(|newest| *newest > current);
     if let Some(newest) = &newest {
@@ -111,8 +122,8 @@ pub(crate) fn look(settings: &Settings, output: &Output) {
         return;
     }
     let newest = match newest(settings, UNASKED) {
-        Ok(Some(newest)) => newest,
-        Ok(None) => return,
+        Ok(Some(Newest::Ours(newest))) => newest,
+        Ok(Some(Newest::AnotherProgram(_)) | None) => return,
         Err(error) => {
             let note = Finding::new(
                 Severity::Note,
@@ -144,9 +155,19 @@ pub(crate) fn known_newer(dirs: &Dirs) -> Option<Version> {
     (config.own_update != OwnUpdate::Off).then_some(newest)
 }
 
-fn newest(settings: &Settings, patience: Duration) -> Result<Option<Version>, AcquireError> {
+/// What the registry has under our name.
+enum Newest {
+    Ours(Version),
+    AnotherProgram(Version),
+}
+
+fn newest(settings: &Settings, patience: Duration) -> Result<Option<Newest>, AcquireError> {
     let found = newest_version(CRATE, &settings.cargo, patience, &settings.progress)?;
-    Ok(found.and_then(|version| Version::parse(&version).ok()))
+    Ok(found.and_then(|found| {
+        let version = Version::parse(&found.version).ok()?;
+        let is_ours = found.depends_on(ROOM);
+        Some(if is_ours { Newest::Ours(version) } else { Newest::AnotherProgram(version) })
+    }))
 }
 
 /// Has cargo install it, in front of the user.

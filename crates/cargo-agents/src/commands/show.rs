@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use agents_plugin::{active::Considered, plugin::Origin, probes::Acquire};
 use agents_system::{
-    explain::ErrorKind,
+    explain::{Code, ErrorKind},
     nearest::{nearest, quoted_list},
 };
 use serde::Serialize;
@@ -80,7 +80,8 @@ fn view(considered: &Considered<'_>) -> Result<ManifestView, Failure> {
 
 /// The error for a plugin that nobody has.
 pub(super) fn not_found(here: &Here<'_>, name: &str) -> Failure {
-    let failure = Failure::new(ErrorKind::Usage, format!("there is no plugin `{name}`"));
+    let failure = Failure::new(ErrorKind::Usage, format!("there is no plugin `{name}`"))
+        .code(Code::UnknownPlugin);
     let known = here.set.considered().map(|considered| considered.plugin.name.as_str());
     let near = nearest(name, known);
     failure.hint(if near.is_empty() {

@@ -9,7 +9,10 @@ use agents_plugin::{
     fetched::FetchedCrates,
     probes::Acquire,
 };
-use agents_system::{explain::ErrorKind, finding::Finding};
+use agents_system::{
+    explain::{Code, ErrorKind},
+    finding::Finding,
+};
 use agents_workspace::{Network, WorkspaceError};
 use serde::Serialize;
 
@@ -47,15 +50,16 @@ pub(crate) fn run(
     output: &Output,
     only: Option<&str>,
 ) -> Result<ExitCode, Failure> {
+    let config = Config::load(&settings.dirs)?;
+    let chosen = choose(&config, only)?;
     if settings.cargo.network() == Network::Offline {
         return Err(Failure::new(
             ErrorKind::Network,
             "`plugin sync` fetches, and the network is off",
         )
+        .code(Code::Offline)
         .hint("run it again without `--offline`"));
     }
-    let config = Config::load(&settings.dirs)?;
-    let chosen = choose(&config, only)?;
     visit(settings, Acquire::Never, BrokenWorkspace::IsReported, |here, _| {
         let (mut synced, mut findings) = fetch_registries(here, &chosen);
         if only.is_none() {
@@ -110,6 +114,7 @@ fn choose(config: &Config, only: Option<&str>) -> Result<Vec<RegistrySpec>, Fail
             let known: Vec<&str> =
                 config.registries.iter().map(|spec| spec.name.as_str()).collect();
             Err(Failure::new(ErrorKind::Usage, format!("there is no registry `{name}`"))
+                .code(Code::UnknownRegistry)
                 .hint(format!("configured: {}", known.join(", "))))
         }
     }

@@ -8,7 +8,7 @@ use agents_sync::{
     Action, Change, Edited, Note, Places, Plan, preview, preview_uninstall, sync, uninstall,
 };
 use agents_system::{
-    explain::{ErrorKind, Explain as _},
+    explain::{Code, ErrorKind},
     finding::{Finding, Severity},
     ledger::What,
 };
@@ -123,6 +123,7 @@ pub(super) fn bring(
         let roots = wanted::roots(&home, Some(root));
         let mut wanted = wanted::wanted(here, &hosts, &roots);
         findings.extend(here.findings.iter().chain(&here.set.findings).cloned());
+        findings.extend(here.left_out());
         findings.extend(here.unknown_sandboxed());
         findings.append(&mut wanted.findings);
         let writing = if mode == Mode::Apply { Writing::Yes } else { Writing::No };
@@ -231,7 +232,7 @@ fn acquire_programs(here: &Here<'_>, hooks: &[ActiveHook]) -> Vec<Finding> {
             Err(error) => {
                 let (plugin, name) = (&hook.plugin, &hook.hook.name);
                 let said = format!("the hook `{name}` of `{plugin}` will not run: {error}");
-                findings.push(Finding { hint: error.hint(), ..Finding::error(said) });
+                findings.push(Finding::error(said).advised_by(&error));
             }
         }
     }
@@ -260,6 +261,7 @@ pub(super) fn root_of<'h>(here: &'h Here<'_>) -> Result<&'h camino::Utf8Path, Fa
     let workspace = here.workspace.as_ref();
     workspace.map(|workspace| workspace.root.as_path()).ok_or_else(|| {
         Failure::new(ErrorKind::Usage, "this is not a Rust workspace")
+            .code(Code::NoWorkspace)
             .hint("run it in a directory with a `Cargo.toml`, or below one")
     })
 }

@@ -10,7 +10,7 @@ use std::{process::ExitCode, time::Duration};
 use agents_system::{
     dirs::{self, Dirs},
     env,
-    explain::ErrorKind,
+    explain::{Code, ErrorKind},
     process::{Call, Captured, ending},
 };
 use agents_workspace::{PackageSource, Workspaces};
@@ -92,6 +92,7 @@ fn claim(dir: Utf8PathBuf) -> Result<Utf8PathBuf, Failure> {
     let occupied = dir.read_dir_utf8().is_ok_and(|mut entries| entries.next().is_some());
     if occupied || dir.is_file() {
         return Err(Failure::new(ErrorKind::Usage, format!("`{dir}` is not empty"))
+            .code(Code::AlreadyThere)
             .hint("name a directory that does not exist yet"));
     }
     fs_err::create_dir_all(&dir).map_err(|error| broken(&error))?;
@@ -200,7 +201,14 @@ impl Tour<'_> {
         }
         let stdout = part(&done.stdout_text()).replace(self.root.as_str(), "…");
         if !self.output.is_json() {
-            self.output.line(format!("\n$ {command}"))?;
+            // What is typed stands out from what comes back.
+            let bold = anstyle::Style::new().bold();
+            let typed = if self.output.colors_results() {
+                format!("\n{bold}$ {command}{bold:#}")
+            } else {
+                format!("\n$ {command}")
+            };
+            self.output.line(typed)?;
             self.output.line(stdout.trim_end())?;
             self.output.flush()?;
         }
@@ -247,7 +255,7 @@ fn relative<'p>(path: &'p Utf8Path, root: &Utf8Path) -> &'p Utf8Path {
 }
 
 /// Where rustup keeps its toolchains; the proxies on `PATH` look there.
-fn rustup_home() -> Result<Utf8PathBuf, Failure> {
+pub(super) fn rustup_home() -> Result<Utf8PathBuf, Failure> {
     match env::RUSTUP_HOME.absolute_path() {
         Some(path) => Ok(path),
         None => Ok(dirs::home()?.join(".rustup")),

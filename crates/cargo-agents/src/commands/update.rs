@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use agents_sync::Edited;
 use agents_system::{
     ask::Answer,
-    explain::ErrorKind,
+    explain::{Code, ErrorKind},
     finding::{Finding, Severity},
     nearest::{nearest, quoted_list},
 };
@@ -190,6 +190,7 @@ fn show(it: &Pending, output: &Output) -> Result<(), Failure> {
 fn ask(pending: &[Pending], output: &Output) -> Result<Vec<Entry>, Failure> {
     let Some(asker) = output.asker() else {
         return Err(Failure::new(ErrorKind::Refused, "there is nobody here to accept it")
+            .code(Code::NobodyToAsk)
             .hint("`--yes` accepts it, after you have read it with `--dry-run`"));
     };
     let mut accepted = Vec::new();

@@ -13,7 +13,11 @@ use agents_plugin::{
     probes::Acquire,
 };
 use agents_sync::Edited;
-use agents_system::{explain::ErrorKind, finding::Finding, foreign::Written};
+use agents_system::{
+    explain::{Code, ErrorKind, Explain as _},
+    finding::Finding,
+    foreign::Written,
+};
 use agents_workspace::{CrateName, SourceError};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
@@ -296,9 +300,11 @@ fn embedded(here: &Here<'_>, name: &str) -> Result<Target, Failure> {
     here.settings.progress.end();
     let source = source.map_err(|error| match error {
         SourceError::NoSuchCrate { .. } | SourceError::BadName(_) => {
-            let kind = agents_system::explain::Explain::kind(&error);
+            let (kind, code) = (error.kind(), error.code().unwrap_or(Code::NoSuchCrate));
             let failure = Failure::new(kind, format!("no plugin and no crate is named `{name}`"));
-            failure.hint(format!("`cargo agents search {name}` finds what is named like it"))
+            failure
+                .code(code)
+                .hint(format!("`cargo agents search {name}` finds what is named like it"))
         }
         error => error.into(),
     })?;
@@ -323,6 +329,7 @@ fn embedded(here: &Here<'_>, name: &str) -> Result<Target, Failure> {
 
 fn nowhere(name: &str) -> Failure {
     Failure::new(ErrorKind::Usage, "this is not a Rust workspace")
+        .code(Code::NoWorkspace)
         .hint(format!("`cargo agents use --global {name}` is about every workspace"))
 }
 
@@ -330,6 +337,7 @@ fn refused(settings: &Settings, name: &str, word: Word<'_>) -> Failure {
     let file = Config::file(&settings.dirs);
     let failure =
         Failure::new(ErrorKind::Refused, format!("`{name}` is turned off, and that comes first"))
+            .code(Code::TurnedOff)
             .details(format!("`[plugins] disable` names `{}`  {file}:{}", word.name, word.line));
     match word.name {
         "*" => failure.hint("take the `*` out of `[plugins] disable` first"),

@@ -7,13 +7,13 @@ use agents_plugin::{
     predicate::Gate,
     validate::{Checked, Kind, validate},
 };
-use agents_system::explain::ErrorKind;
+use agents_system::explain::{Code, ErrorKind};
 use agents_workspace::{CrateName, Workspaces};
 use camino::Utf8Path;
 use serde::Serialize;
 
 use crate::{
-    failure::{Failure, FindingView},
+    failure::{Failure, FindingView, explained_by},
     output::Output,
     settings::Settings,
 };
@@ -57,6 +57,7 @@ pub(crate) fn run(
             ErrorKind::Usage,
             format!("no plugins or skills found in `{path}`"),
         )
+        .code(Code::ManifestInvalid)
         .hint("a plugin is a directory with a `SYMPOSIUM.toml`, or with a `SKILL.md`"));
     }
     let mut views: Vec<CheckedView> = checked.iter().map(view).collect();
@@ -71,6 +72,10 @@ pub(crate) fn run(
         output.document(&ValidateDocument { valid, checked: views })?;
     } else {
         render(&checked, &views[checked.len()..], output)?;
+    }
+    if !valid && !output.is_json() {
+        output.flush()?;
+        output.talk(&explained_by(Code::ManifestInvalid));
     }
     Ok(if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -34,7 +34,7 @@ use self::agents::AllBrought;
 use crate::{failure::Failure, here::Here, settings::Settings};
 
 /// The file with the user's changes to the descriptions of hosts.
-const OVERRIDES: &str = "hosts.toml";
+pub(super) const OVERRIDES: &str = "hosts.toml";
 
 /// All hosts that there are, with the user's changes.
 pub(super) fn all_hosts(settings: &Settings) -> Result<(Vec<Host>, Vec<Finding>), Failure> {

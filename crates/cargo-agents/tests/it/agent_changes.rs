@@ -60,8 +60,9 @@ fn new_writes_an_agent_that_can_be_used() {
     assert_snapshot!(shown(&world, &args), @r"
     exit 2
     ----- stderr
-    error: `[scratch]/user/.agents/agents/careful.md` is there already
+    error[E0083]: `[scratch]/user/.agents/agents/careful.md` is there already
     hint: `--force` replaces it
+    explained by `cargo agents explain E0083`
     ");
     let forced = world.json(&[&args[..], &["--force", "priority=3"]].concat());
     assert_eq!((&forced["action"], &forced["applied"]), (&"changed".into(), &true.into()));
@@ -103,8 +104,9 @@ fn new_refuses_what_the_format_cannot_say() {
     assert_snapshot!(shown(&world, &args), @r"
     exit 2
     ----- stderr
-    error: Codex cannot be told that: the limit of turns cannot be expressed there: the host decides
+    error[E0082]: Codex cannot be told that: the limit of turns cannot be expressed there: the host decides
     hint: leave it out, or keep the agent in a file of `.agents/agents`, which can say everything
+    explained by `cargo agents explain E0082`
     ");
     let name = ["agent", "new", "X.y", "--description", "d", "--for", "gemini"];
     assert!(world.agents(&name).stderr.contains("cannot be told that: the name"), "{name:?}");
@@ -181,8 +183,9 @@ fn edit_refuses_what_the_format_of_the_file_cannot_say() {
     assert_snapshot!(refused, @r"
     exit 2
     ----- stderr
-    error: Claude Code cannot be told that: the limit of cost cannot be expressed there: the host decides
+    error[E0082]: Claude Code cannot be told that: the limit of cost cannot be expressed there: the host decides
     hint: leave it out, or keep the agent in a file of `.agents/agents`, which can say everything
+    explained by `cargo agents explain E0082`
     ");
     for (change, hint) in [
         ("turns=3", "did you mean `limits.turns`?"),
@@ -223,8 +226,9 @@ fn what_belongs_to_somebody_else_is_not_changed_and_the_next_step_is_named() {
     assert_snapshot!(shown(&world, &["agent", "remove", "x"]), @r"
     exit 3
     ----- stderr
-    error: `x` is an agent of plugin `p`
+    error[E0082]: `x` is an agent of plugin `p`
     hint: `cargo agents agent new x --from x` makes a copy of your own, which comes first
+    explained by `cargo agents explain E0082`
     ");
     world.ok(&["agent", "new", "x", "--from", "x"]);
     world.ok(&["agent", "edit", "x", "effort=low"]);

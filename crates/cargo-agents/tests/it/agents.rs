@@ -135,8 +135,9 @@ fn an_unknown_name_is_answered_in_the_words_of_the_seed() {
     assert_snapshot!(shown, @r#"
     exit 2
     ----- stderr
-    error: Unknown agent "reviewr". Available: reviewer, migrate, explore, plan, designer, task, quick_task, general-purpose
+    error[E0080]: Unknown agent "reviewr". Available: reviewer, migrate, explore, plan, designer, task, quick_task, general-purpose
     hint: did you mean `reviewer`?
+    explained by `cargo agents explain E0080`
     "#);
     assert_eq!(explained, shown);
 }
@@ -190,6 +191,8 @@ fn validate_checks_a_file_or_a_directory() {
     4 | colour: red
       |         ^^^
     2 checked, 1 wrong
+    ----- stderr
+    explained by `cargo agents explain E0081`
     ");
     let nothing = world.agents(&["agent", "validate", "/nowhere"]);
     assert_eq!(nothing.code, Some(2), "{nothing:?}");

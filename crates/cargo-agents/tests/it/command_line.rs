@@ -72,8 +72,10 @@ fn the_help_of_an_empty_home_reads_like_this() {
       diff         Show what `sync` would change, line by line
       disable      Turn a plugin off, whatever else is said about it
       doctor       Find out what is wrong on this machine, and what to do about it
+      explain      See what an error means and how to mend it, by its code
       host         See which coding agents are known, and where their files are
       init         Choose the coding agents that you use
+      man          Read or install the manual pages
       mcp          Offer sub-agents, skills and the MCP servers of plugins to coding agents, as one MCP server
       model        See which models there are, test them, and find out which one an agent runs on
       plan         Run a graph of sub-agents that survives crashes, and see what became of it
@@ -182,7 +184,7 @@ fn colours_are_on_request_only() {
     let world = World::new();
     assert!(!world.ok(&["--help"]).contains('\u{1b}'));
     assert!(world.ok(&["--help", "--color", "always"]).contains('\u{1b}'));
-    assert!(world.agents(&["nonsense", "x"]).stderr.starts_with("error: "));
+    assert!(world.agents(&["nonsense", "x"]).stderr.starts_with("error[E0043]: "));
     let run = world.agents(&["--color=always", "nonsense"]);
     assert!(run.stderr.starts_with("\u{1b}["), "{run:?}");
 }

@@ -29,6 +29,9 @@ mod custom_predicates;
 mod dashboard;
 #[cfg(target_os = "linux")]
 mod doctor;
+#[cfg(target_os = "linux")]
+mod examples;
+mod formats;
 mod hook_load;
 mod hook_matrix;
 mod hook_steps;
@@ -42,6 +45,8 @@ mod pinned;
 mod plans;
 mod plugin_commands;
 mod prewarm;
+#[cfg(target_os = "linux")]
+mod probe;
 mod quiet;
 mod registries;
 #[cfg(target_os = "linux")]

@@ -58,7 +58,11 @@ fn without_anybody_to_ask_it_says_what_was_looked_for_and_the_shortest_way_out()
     for args in [&["model", "list"][..], &["model", "test"], &["model", "explain", "reviewer"]] {
         let run = run(&world, &[], args);
         assert_eq!(run.code, Some(2), "{run:?}");
-        assert!(run.stderr.starts_with("error: there is no provider to ask"), "{}", run.stderr);
+        assert!(
+            run.stderr.starts_with("error[E0100]: there is no provider to ask"),
+            "{}",
+            run.stderr
+        );
         for part in [
             "ANTHROPIC_API_KEY",
             "OLLAMA_HOST",

@@ -147,7 +147,10 @@ fn show_and_explain_of_an_unknown_name_suggest_the_nearest() {
     for command in ["show", "explain"] {
         let run = world.agents(&["plugin", command, "ful"]);
         assert_eq!(run.code, Some(2));
-        assert_eq!(run.stderr, "error: there is no plugin `ful`\nhint: did you mean `full`?\n");
+        assert_eq!(
+            run.stderr,
+            "error[E0041]: there is no plugin `ful`\nhint: did you mean `full`?\nexplained by `cargo agents explain E0041`\n"
+        );
         let run = world.agents(&["plugin", command, "something-quite-different"]);
         assert!(
             run.stderr.ends_with("hint: `cargo agents plugin list` lists all of them\n"),
@@ -327,6 +330,8 @@ fn validate_of_a_bad_file_shows_every_mistake_in_its_place() {
       |
       = hint: declare it with `[[installations]]`, or write a table on the spot
     1 checked, 1 wrong
+    ----- stderr
+    explained by `cargo agents explain E0040`
     "#);
     let json = world.json(&["plugin", "validate", file.as_str()]);
     assert_eq!(json["valid"], false);
@@ -364,6 +369,8 @@ fn validate_of_a_registry_checks_all_of_it_and_compares() {
     warning: the subcommand `same` is also defined in [scratch]/agents-home/plugins/one/SYMPOSIUM.toml
      --> [scratch]/agents-home/plugins/two/SYMPOSIUM.toml
     4 checked, 1 wrong
+    ----- stderr
+    explained by `cargo agents explain E0040`
     "#);
 }
 
@@ -393,8 +400,9 @@ fn validate_of_nothing_is_an_error() {
     assert_snapshot!(shown(&world, &["plugin", "validate", dir.as_str()]), @r#"
     exit 2
     ----- stderr
-    error: no plugins or skills found in `[scratch]/outside`
+    error[E0040]: no plugins or skills found in `[scratch]/outside`
     hint: a plugin is a directory with a `SYMPOSIUM.toml`, or with a `SKILL.md`
+    explained by `cargo agents explain E0040`
     "#);
     assert_snapshot!(shown(&world, &["plugin", "validate", dir.join("absent").as_str()]), @r#"
     exit 2
@@ -447,6 +455,8 @@ fn validate_asks_cargo_about_crates_only_when_told_to() {
         error: there is no crate `no-such-crate`
         ok     crate   serde
         3 checked, 1 wrong
+        ----- stderr
+        explained by `cargo agents explain E0040`
         "#
     );
     world.plugin("p", "name = \"p\"\ncrates = [\"serde\", \"tiny_sql\", \"*\"]\n");

@@ -159,7 +159,9 @@ fn one_bad_manifest_stops_no_other_and_is_shown_where_it_is_wrong() {
     assert!(lists(&help.stdout, "Commands for agents", "good-cmd"));
     assert_eq!(
         help.stderr,
-        "warning: 1 plugin could not be loaded\nhint: `cargo agents plugin list` says why\n"
+        format!(
+            "warning: 1 plugin could not be loaded: `{bad}`\nhint: `cargo agents plugin list` says why\n"
+        )
     );
     let json = world.json(&["plugin", "list"]);
     let finding = &json["invalid"][0]["findings"][0];
@@ -261,10 +263,10 @@ fn an_unreachable_repository_keeps_the_old_copy_with_a_warning() {
     assert!(run.stderr.contains("extra") || run.stderr.contains(&repo.url()), "{run:?}");
     let run = world.agents(&["--update", "check", "plugin", "list"]);
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(run.stderr.starts_with("warning:"), "{run:?}");
+    assert!(run.stderr.starts_with("warning[E0024]:"), "{run:?}");
     let run = world.agents(&["--update", "check", "one-cmd"]);
     assert_eq!(run.stdout, "first\n", "{run:?}");
-    assert!(run.stderr.starts_with("warning:"), "who asked for the newest is told: {run:?}");
+    assert!(run.stderr.starts_with("warning[E0024]:"), "who asked for the newest is told: {run:?}");
     let run = world.agents(&["one-cmd"]);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("first\n", ""));
     assert_eq!(registry_state(&world, "extra"), "read");
@@ -323,7 +325,7 @@ fn sync_of_an_unknown_registry_names_the_known_ones() {
     assert_eq!(run.code, Some(2));
     assert_eq!(
         run.stderr,
-        "error: there is no registry `extr`\nhint: configured: user-plugins, extra\n"
+        "error[E0042]: there is no registry `extr`\nhint: configured: user-plugins, extra\nexplained by `cargo agents explain E0042`\n"
     );
 }
 

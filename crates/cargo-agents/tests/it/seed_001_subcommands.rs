@@ -233,7 +233,7 @@ fn an_unknown_name_gives_a_clear_error_with_the_nearest_names_and_points_to_help
     assert_eq!(run.code, Some(2));
     assert_eq!(
         run.stderr,
-        "error: no command is named `toool`\nhint: did you mean `tool`? `cargo agents --help` lists the commands that apply here\n"
+        "error[E0043]: no command is named `toool`\nhint: did you mean `tool`? `cargo agents --help` lists the commands that apply here\nexplained by `cargo agents explain E0043`\n"
     );
 }
 
@@ -274,7 +274,8 @@ fn outside_a_workspace_the_error_names_the_crate_that_is_needed() {
     let run = world.agents_in(&world.outside(), &["tool"]);
     assert_eq!(run.code, Some(2));
     assert!(
-        run.stderr.starts_with("error: `tool` needs a Rust workspace that depends on `serde`\n"),
+        run.stderr
+            .starts_with("error[E0044]: `tool` needs a Rust workspace that depends on `serde`\n"),
         "{run:?}"
     );
 }

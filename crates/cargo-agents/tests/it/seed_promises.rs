@@ -59,7 +59,7 @@ fn promise_04_a_crate_is_not_blamed_for_what_another_condition_refuses() {
     let list = world.ok(&["plugin", "list"]);
     for name in ["one", "two"] {
         let run = world.agents(&[name]);
-        let message = format!("error: `{name}` does not apply here\n");
+        let message = format!("error[E0044]: `{name}` does not apply here\n");
         assert!(run.stderr.starts_with(&message), "{run:?}");
     }
     let run = world.agents(&["three"]);

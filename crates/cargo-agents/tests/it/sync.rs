@@ -96,6 +96,20 @@ pub(crate) fn tree(dir: &Utf8Path) -> BTreeMap<Utf8PathBuf, Vec<u8>> {
 }
 
 #[test]
+fn a_plugin_that_cannot_be_loaded_is_named_and_stops_no_other() {
+    let synced = Synced::new();
+    let nonsense = synced.world.plugin("bad", "name = \"bad\"\ncrates = [\"*\"]\nnonsense = 1\n");
+    let bytes = synced.world.home().join("plugins/bytes/SYMPOSIUM.toml");
+    scratch::write(&bytes, b"name = \"\xff\"\n");
+    let run = synced.run(&["sync"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(synced.root().join(".claude/skills/serde-derive/SKILL.md").exists());
+    let said = format!("warning: 1 plugin could not be loaded: `{nonsense}`");
+    assert!(run.stderr.contains(&said), "{run:?}");
+    assert!(run.stderr.contains(&format!("warning: cannot be read: `{bytes}`")), "{run:?}");
+}
+
+#[test]
 fn a_skill_arrives_in_every_hosts_directory_marked_and_ignored_by_git() {
     let synced = Synced::new();
     let said = synced.ok(&["sync"]);

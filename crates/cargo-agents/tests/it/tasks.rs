@@ -142,7 +142,7 @@ fn a_rule_in_the_way_is_told_with_its_way_out() {
     stage.config("[tasks]\ndisabled-agents = [\"helper\"]\n");
     let run = stage.run(&["run", "helper", "x"]);
     assert_eq!(run.code, Some(3), "{run:?}");
-    assert!(run.stderr.starts_with("error: agent `helper` is disabled"), "{}", run.stderr);
+    assert!(run.stderr.starts_with("error[E0136]: agent `helper` is disabled"), "{}", run.stderr);
     let (events, code) = stage.events(&["run", "helper", "x"]);
     assert_eq!((events.len(), code), (1, Some(3)));
     assert_eq!(events[0]["outcome"]["ending"]["rule"], "disabled");
@@ -270,7 +270,7 @@ fn a_batch_keeps_its_order_and_starts_whole_or_not_at_all() {
     let run = stage.run(&["batch", "bad.yaml", "-v"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:?}");
     assert!(
-        run.stderr.starts_with("error: assignment 2: Unknown agent \"nobody\""),
+        run.stderr.starts_with("error[E0080]: assignment 2: Unknown agent \"nobody\""),
         "{}",
         run.stderr
     );

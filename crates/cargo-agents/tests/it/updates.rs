@@ -30,10 +30,17 @@ struct Machine {
 
 impl Machine {
     fn with(version: &str) -> Self {
+        Self::with_made_of(version, "agents-system")
+    }
+
+    fn with_made_of(version: &str, room: &str) -> Self {
         let world = World::new();
         world.config(&format!("hosts = [\"claude\"]\n{NO_DEFAULTS}"));
-        let said = format!("println!(\"this is {version}\")");
-        world.sample.vendor().program("cargo-agents", version, &said);
+        let main = format!("fn main() {{ println!(\"this is {version}\") }}\n");
+        let vendor = world.sample.vendor();
+        vendor.library(room, "1.0.0", "");
+        let rooms = format!("[dependencies]\n{room} = \"1\"\n");
+        vendor.krate("cargo-agents", version, &rooms, &[("src/main.rs", &main)]);
         let (cargo, calls) = world.sample.recording_cargo();
         let machine = Self { world, cargo, calls };
         // What cargo has to say about the workspace itself is said.
@@ -109,6 +116,16 @@ fn self_update_says_so_when_there_is_nothing_newer() {
         assert_eq!(run.code, Some(0));
         assert_eq!(machine.called("install"), 0, "never a downgrade");
     }
+}
+
+#[test]
+fn another_program_of_the_same_name_does_not_take_our_place() {
+    let machine = Machine::with_made_of("99.0.0", "something-else");
+    let run = machine.run(&["self-update"]);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.stderr.contains("`cargo-agents` 99.0.0 of the registry is another"), "{run:?}");
+    assert_eq!(machine.called("install"), 0);
+    assert!(!machine.at_terminal(&["sync"]).contains(AVAILABLE));
 }
 
 #[test]

@@ -18,6 +18,9 @@ The tables on this page are generated (`UPDATE_DOCS=1 cargo test -p agents-hook`
 
 In a plugin's `SYMPOSIUM.toml`:
 
+<!-- do: cargo new -q --lib cargo-release && cargo new -q shop && cargo add -q --manifest-path shop/Cargo.toml --path cargo-release -->
+<!-- in: shop -->
+<!-- file: ~/.config/cargo-agents/plugins/release/SYMPOSIUM.toml -->
 ```toml
 # SYMPOSIUM.toml
 name = "release"
@@ -32,6 +35,7 @@ command = { script = "no-publish.sh" }  # or an installation, see the page of ma
 
 and in `no-publish.sh` beside it:
 
+<!-- file: ~/.config/cargo-agents/plugins/release/no-publish.sh -->
 ```sh
 case $(cat) in *"cargo publish"*) echo "releases are made by CI; push a tag instead" >&2; exit 2 ;; esac
 ```
@@ -41,11 +45,11 @@ them waits. In Rust it takes ten lines: see `crates/hook/examples`. Try it witho
 one would send:
 
 ```console
-$ echo '{"tool_name": "Bash", "tool_input": {"command": "cargo publish"}}' > call.json
-$ cargo agents hook test claude pre-tool-use --input call.json   # every step: who ran, who was skipped and why, what the host sees
-$ cargo agents hook test claude pre-tool-use --input call.json --record trace.jsonl
-$ cargo agents hook replay trace.jsonl                           # the same calls again; ends with 1 if an answer differs
-$ cargo agents hook explain codex pre-tool-use                   # what a host can be told, and what happens instead
+echo '{"tool_name": "Bash", "tool_input": {"command": "cargo publish"}}' > call.json
+cargo agents hook test claude pre-tool-use --input call.json   # every step: who ran, who was skipped and why, what the host sees
+cargo agents hook test claude pre-tool-use --input call.json --record trace.jsonl
+cargo agents hook replay trace.jsonl                           # the same calls again; ends with 1 if an answer differs
+cargo agents hook explain codex pre-tool-use                   # what a host can be told, and what happens instead
 ```
 
 `CARGO_AGENTS_HOOK_TRACE=<file>` records what hosts call, in the same way.
@@ -56,7 +60,7 @@ $ cargo agents hook explain codex pre-tool-use                   # what a host c
 ([schema](json/hook-input.schema.json)): one key names the event, its value holds the facts. A fact that the
 host does not tell is `null`; what it tells besides stands under `extra`, under the host's names.
 
-```json
+```json hook-input
 {"PreToolUse": {"host": "claude", "session_id": "s1", "cwd": "/src/app", "transcript_path": null, "agent_id": null,
   "agent_type": null, "tool_name": "Bash", "tool_input": {"command": "cargo publish"}, "tool_use_id": "t1"}}
 ```
@@ -64,7 +68,7 @@ host does not tell is `null`; what it tells besides stands under `extra`, under 
 Answer ([schema](json/hook-output.schema.json)): under the same key; the key may be left out, and nothing to
 say may be said with `{}` or with no output at all.
 
-```json
+```json hook-output
 {"PreToolUse": {"decision": "deny", "reason": "releases are made by CI; push a tag instead"}}
 ```
 
@@ -124,7 +128,7 @@ custom predicates, and `shell(...)` conditions, installed or not.
 | signals | nobody outside, from Linux 6.12 |
 
 The directory in `TMPDIR` is fresh and is removed when all have answered; the commands of a plugin share one in our cache, since nobody is left to tidy up after
-them. What a command gets through its standard streams (`cargo agents name < file`) was opened by you and is not confined.
+them. What a command gets through its standard streams (`cargo agents <name> < file`) was opened by you and is not confined.
 
 What the kernel cannot confine stays open: UDP, sockets in the file system, and the variables of the environment. A plugin declares for itself, so look at
 `cargo agents status`: it says for each plugin whether its programs are confined and what it declared. MCP servers are started by

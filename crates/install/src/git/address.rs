@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use agents_system::explain::{ErrorKind, Explain};
+use agents_system::explain::{Code, ErrorKind, Explain};
 
 /// A git repository, and the branch, tag or commit and the directory in it that are meant.
 ///
@@ -35,6 +35,10 @@ impl Explain for AddressError {
         ErrorKind::Usage
     }
 
+    fn code(&self) -> Option<Code> {
+        Some(Code::GitPlace)
+    }
+
     fn hint(&self) -> Option<String> {
         Some("write `https://...`, `ssh://...`, `git@host:path` or `file:///...`".to_owned())
     }
@@ -45,7 +49,9 @@ impl GitAddress {
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         let refused = || AddressError { text: text.to_owned() };
         let trimmed = text.trim().trim_end_matches('/');
-        if trimmed.is_empty() || trimmed.starts_with('-') || trimmed.contains(char::is_whitespace) {
+        // What cannot be an argument, or would do something to a terminal, is no address either.
+        let odd = |it: char| it.is_whitespace() || it.is_control();
+        if trimmed.is_empty() || trimmed.starts_with('-') || trimmed.contains(odd) {
             return Err(refused());
         }
         let Some((scheme, rest)) = trimmed.split_once("://") else {
@@ -196,6 +202,8 @@ mod tests {
             assert!(GitAddress::parse(text).is_err(), "{text}");
         }
         assert!(GitAddress::parse("ext::sh://x").is_err());
+        assert!(GitAddress::parse("git@host:o/r\0.git").is_err());
+        assert!(GitAddress::parse("https://host/o/\u{1b}[2Jr").is_err());
         assert!(GitAddress::parse("https://h/o/r/tree/main/../../x").is_err());
     }
 

@@ -130,6 +130,14 @@ impl Request {
         self.tools.iter().find(|tool| tool.name == name || tool.full_name() == name)
     }
 
+    /// What the model called so far, the oldest first.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+            Part::Call { call, .. } => Some(call),
+            _ => None,
+        })
+    }
+
     /// What tools answered so far, the oldest first.
     pub fn results(&self) -> impl Iterator<Item = &str> {
         self.messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use agents_system::explain::{ErrorKind, Explain};
+use agents_system::explain::{Code, ErrorKind, Explain};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
@@ -183,6 +183,10 @@ pub enum ScriptError {
 impl Explain for ScriptError {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Usage
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(Code::ScriptInvalid)
     }
 
     fn hint(&self) -> Option<String> {

@@ -3,7 +3,7 @@
 use agents_host::{Host, host::Headless};
 use agents_system::{
     env::{self, Variable},
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     process,
 };
 use camino::{Utf8Path, Utf8PathBuf};
@@ -183,6 +183,10 @@ pub struct NoProvider {
 impl Explain for NoProvider {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Usage
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(Code::NoProvider)
     }
 
     fn hint(&self) -> Option<String> {

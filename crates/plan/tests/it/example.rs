@@ -1,4 +1,4 @@
-//! The plan in `examples`.
+//! The plan that the tour shows.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use serde_json::json;
 
 #[test]
 fn the_upgrade_of_a_dependency_is_a_sound_plan() {
-    let file = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plans/upgrade.toml");
+    let file =
+        Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("../cargo-agents/tour/orders/upgrade.toml");
     let (bundle, findings) = load(&file, &Disk);
     assert_eq!(findings, []);
     let bundle = bundle.unwrap();

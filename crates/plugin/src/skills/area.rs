@@ -3,10 +3,7 @@
 use std::{collections::HashMap, io, path::PathBuf};
 
 use agents_install::{Update, git::GitAddress};
-use agents_system::{
-    explain::Explain as _,
-    finding::{Finding, Place},
-};
+use agents_system::finding::{Finding, Place};
 use agents_workspace::{CrateName, Workspace};
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use semver::Version;
@@ -222,9 +219,8 @@ pub(super) fn of_git(
     what: ContentKind,
 ) -> Result<Fetched, Box<Finding>> {
     let at = |finding: Finding| Box::new(finding.at(Place::file(&plugin.file)));
-    let address = GitAddress::parse(url).map_err(|error| {
-        at(Finding { hint: error.hint(), ..Finding::warning(error.to_string()) })
-    })?;
+    let address = GitAddress::parse(url)
+        .map_err(|error| at(Finding::warning(error.to_string()).advised_by(&error)))?;
     let checkout = match registries.checkouts.current(&address) {
         Some(checkout) => checkout,
         None if fetch == Fetch::Never => {
@@ -236,7 +232,7 @@ pub(super) fn of_git(
         None => registries.checkouts.checkout(&address, Update::None).map_err(|error| {
             let what = what.word();
             let message = format!("the {what} of {address} could not be fetched: {error}");
-            at(Finding { hint: error.hint(), ..Finding::warning(message) })
+            at(Finding::warning(message).advised_by(&error))
         })?,
     };
     // The address may mean a directory of the repository, and a link may lead to another one.

@@ -4,7 +4,6 @@ use std::{cell::OnceCell, collections::BTreeMap};
 
 use agents_system::{
     cache::{CacheFile, digest, name_hash},
-    explain::Explain as _,
     finding::Finding,
 };
 use agents_workspace::{CrateName, CrateSource, Package, PackageSource, SourceError, Workspace};
@@ -146,5 +145,5 @@ impl<'a> Locator<'a> {
 fn failed(name: &CrateName, error: &SourceError) -> NoSources {
     let message = format!("the sources of crate `{name}` could not be had: {error}");
     let finding = Finding::warning(message);
-    NoSources::Failed(Box::new(Finding { hint: error.hint(), ..finding }))
+    NoSources::Failed(Box::new(finding.advised_by(error)))
 }

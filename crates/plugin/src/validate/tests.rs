@@ -72,6 +72,15 @@ fn a_plugin_without_a_crate_is_warned_about_and_valid() {
 }
 
 #[test]
+fn a_skill_of_a_crate_applies_where_the_crate_does() {
+    let scratch = Scratch::new();
+    scratch.write("k/Cargo.toml", "[package]\nname = \"k\"\nversion = \"0.1.0\"\n");
+    scratch.write("k/skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\n");
+    assert_eq!(check(&scratch, "k/skills/s/SKILL.md"), ["k/skills/s/SKILL.md Skill ok: -"]);
+    assert_eq!(check(&scratch, "k/skills/s"), ["k/skills/s/SKILL.md Skill ok: -"]);
+}
+
+#[test]
 fn one_directory_or_file_can_be_checked_too() {
     let scratch = Scratch::new();
     scratch.write("p/SYMPOSIUM.toml", "name = \"p\"\ncrates = \"*\"\n");

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agents_host::{HostId, hooks::OUR_NAME};
 use agents_system::{
+    explain::Code,
     finding::{Finding, Place},
     ledger::{Entry, Property, What},
 };
@@ -96,7 +97,8 @@ fn put(plan: &mut Plan, given: Given<'_>, whole: &DesiredFile) {
         }
         (File::Unreadable(why), _) => {
             let said = format!("left alone: {why}");
-            plan.findings.push(Finding::error(said).at(Place::file(&whole.file)));
+            let finding = Finding::error(said).explained_by(Code::ForeignFile);
+            plan.findings.push(finding.at(Place::file(&whole.file)));
             return;
         }
     };
@@ -146,7 +148,8 @@ fn take(plan: &mut Plan, given: Given<'_>, entry: &Entry) {
         File::Unreadable(why) => {
             plan.owned.record(entry.clone());
             let said = format!("left alone: {why}");
-            plan.findings.push(Finding::error(said).at(Place::file(file)));
+            let finding = Finding::error(said).explained_by(Code::ForeignFile);
+            plan.findings.push(finding.at(Place::file(file)));
         }
     }
 }

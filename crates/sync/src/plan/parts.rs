@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use agents_host::HostId;
 use agents_system::{
     edit::{self, Edit, Format, KeyPath},
+    explain::Code,
     finding::{Finding, Place, Severity},
     ledger::{Entry, Ledger, Part, Property, Share, What, mentions},
 };
@@ -78,6 +79,7 @@ fn open<'p>(
         let problem = problem.or_else(|| read.as_ref().err().map(ToString::to_string));
         if let Some(problem) = &problem {
             let finding = Finding::error(format!("left alone: {problem}")).at(Place::file(file));
+            let finding = finding.explained_by(Code::ForeignFile);
             plan.findings.push(finding.hint("mend it and run `cargo agents sync` again"));
         }
         Page {
@@ -280,7 +282,7 @@ fn close(plan: &mut Plan, file: Utf8PathBuf, page: Page, ledger: &Ledger) {
         Err(error) => {
             plan.keep_ownership_of(&file, ledger);
             let finding = Finding::error(format!("left alone: {error}")).at(Place::file(file));
-            plan.findings.push(finding);
+            plan.findings.push(finding.explained_by(Code::ForeignFile));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Format, KeyPath};
 use crate::{
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::{Place, Spot},
 };
 
@@ -110,6 +110,10 @@ impl Explain for EditError {
             }
             _ => ErrorKind::Usage,
         }
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(Code::ForeignFile)
     }
 
     fn hint(&self) -> Option<String> {

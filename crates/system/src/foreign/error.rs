@@ -4,7 +4,7 @@ use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::explain::{ErrorKind, Explain};
+use crate::explain::{Code, ErrorKind, Explain};
 
 /// Why somebody else's file was left alone.
 #[derive(Debug, thiserror::Error)]
@@ -110,6 +110,18 @@ impl Explain for ForeignError {
             }
             _ => ErrorKind::Failure,
         }
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(match self {
+            Self::Dangling { .. }
+            | Self::NotAFile { .. }
+            | Self::TooLarge { .. }
+            | Self::NotUtf8 { .. } => Code::NotAFile,
+            Self::Changed { .. } => Code::Busy,
+            Self::ReadOnly { .. } | Self::Denied { .. } => Code::NotWritable,
+            Self::Io { .. } => return None,
+        })
     }
 
     fn hint(&self) -> Option<String> {

@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 use secrecy::SecretString;
 
 use super::{KeyError, KeySource};
-use crate::explain::{ErrorKind, Explain};
+use crate::explain::{Code, ErrorKind, Explain};
 
 /// More than any file of secrets has.
 #[cfg(feature = "age")]
@@ -85,6 +85,13 @@ pub enum AgeError {
 impl Explain for AgeError {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Usage
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::NotBuilt => Some(Code::NotBuilt),
+            _ => Some(Code::NoSecret),
+        }
     }
 
     fn hint(&self) -> Option<String> {

@@ -153,7 +153,7 @@ mod tests {
             input: json!({ "command": format!("echo {VALUE}"), VALUE: [VALUE] }),
         });
         let message = format!("no: {VALUE}");
-        let ending = Ending::Failed { why: Failure::Model { message, hint: None } };
+        let ending = Ending::Failed { why: Failure::Model { message, hint: None, code: None } };
         let report = Report { text: VALUE.to_owned(), ..Report::default() };
         let outcome = Outcome { id: task, path: path.clone(), ending, report };
         tell(What::Ended { outcome: Box::new(outcome) });

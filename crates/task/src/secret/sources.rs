@@ -8,7 +8,7 @@ use agents_plugin::config::{Config, ConfigError, Setting, Values, path_in, quote
 use agents_system::{
     decode::{Table, Text, remote},
     dirs::Dirs,
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::Finding,
     keys::{AgeError, AgeFile, KeyError, KeySource, Unlock, find_key},
 };
@@ -48,6 +48,14 @@ impl Explain for SourceError {
         match self {
             Self::Key(error) => error.kind(),
             Self::Age(error) => error.kind(),
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            // The same words, for something else than the key of a provider.
+            Self::Key(error) => error.code().map(|_| Code::NoSecret),
+            Self::Age(error) => error.code(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What can go wrong with sub-agents.
 
 use agents_system::{
-    explain::{ErrorKind, Explain},
+    explain::{Code, ErrorKind, Explain},
     finding::Finding,
 };
 use camino::Utf8PathBuf;
@@ -114,6 +114,26 @@ impl Explain for SubAgentError {
             | Self::Failed(_)
             | Self::Other(_) => ErrorKind::Failure,
         }
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(match self {
+            Self::Parse { .. } => Code::AgentInvalid,
+            Self::NotFound { what: "agent", .. } => Code::UnknownAgent,
+            Self::NotFound { .. } => Code::UnknownTask,
+            Self::AmbiguousId { .. } => Code::AmbiguousId,
+            Self::StillRunning(_) => Code::StillRunning,
+            Self::Refused(refused) => return refused.code(),
+            Self::Transcript(error) => return error.code(),
+            Self::ConcurrencyLimit { .. } => Code::NoSlot,
+            Self::OutOfLimits(_) => Code::OutOfLimits,
+            Self::Invalid(_)
+            | Self::Spawn(_)
+            | Self::Cancelled
+            | Self::Llm(_)
+            | Self::Failed(_)
+            | Self::Other(_) => return None,
+        })
     }
 
     fn hint(&self) -> Option<String> {

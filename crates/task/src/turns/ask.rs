@@ -138,7 +138,9 @@ impl Task {
     fn broken(&self, error: &ModelError) -> Stop {
         let failed = || {
             let message = with_causes(error);
-            Ending::Failed { why: Failure::Model { message, hint: error.hint() } }
+            Ending::Failed {
+                why: Failure::Model { message, hint: error.hint(), code: error.code() },
+            }
         };
         let limit = |limit| Stop::Ends(Ending::OutOfLimits { limit });
         match &error.problem {

@@ -15,20 +15,15 @@ use agents_task::{
     Limits,
     event::Event,
     peers::PeerLimits,
-    runner::{Equipment, Opened, Unavailable},
+    runner::Opened,
     subagents::{
         HookDef, Model, PlanTaskId, SubAgentConfig, SubAgentError, SubAgentManager, SubAgentState,
-        TaskEvent, TaskOutcome, Toolbox,
+        TaskEvent, TaskOutcome, Toolbox, Workbench,
     },
     transcript::{State, Store},
 };
 use agents_testkit::scratch::Scratch;
-use agents_tool::{
-    Area, Catalogue, Confinement,
-    hooks::NoHooks,
-    tools::{self, Bash},
-};
-use camino::Utf8PathBuf;
+use agents_tool::{Confinement, tools::Bash};
 use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 use tokio::sync::mpsc;
@@ -40,25 +35,6 @@ const SAYS: &str = "[[replies]]\ntext = \"forty-two\"\n";
 /// A model that takes longer than any test.
 const SLOW: &str = "[[replies]]\ndelay-ms = 600000\ntext = \"late\"\n";
 const LONG: Duration = Duration::from_secs(60);
-
-struct Bench(Utf8PathBuf);
-
-impl Toolbox for Bench {
-    fn area(&self) -> Result<Area, Unavailable> {
-        Ok(Area::workspace(&self.0).unwrap())
-    }
-
-    fn equip(&self, _: &AgentDefinition, _: &Area) -> Result<Equipment, Unavailable> {
-        let mut catalogue = Catalogue::default();
-        tools::add_all(&mut catalogue, Some(Bash::new(keeper()))).unwrap();
-        Ok(Equipment {
-            catalogue,
-            hooks: Arc::new(NoHooks),
-            confinement: Confinement::None,
-            bash: None,
-        })
-    }
-}
 
 fn with(provider: Arc<dyn Provider>) -> Model {
     let opened = Opened { provider, price: None, window: None };
@@ -100,7 +76,10 @@ impl Office {
     }
 
     fn tools(&self) -> Arc<dyn Toolbox> {
-        Arc::new(Bench(self.scratch.path("root")))
+        Arc::new(
+            Workbench::at(self.scratch.path("root"))
+                .with_bash(Bash::new(keeper()), Confinement::None),
+        )
     }
 
     fn store(&self) -> Store {

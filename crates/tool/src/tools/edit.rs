@@ -68,7 +68,10 @@ impl Typed for Edit {
 }
 
 /// The text with all edits made, and in how many places. Line ends in an edit are those of the text.
-fn apply(text: &str, edits: &[Replacement]) -> Result<(String, usize), ToolError> {
+///
+/// # Errors
+/// One of them cannot be made, or what comes of it is larger than a file may be: edits that each double a text are soon too much.
+pub fn apply(text: &str, edits: &[Replacement]) -> Result<(String, usize), ToolError> {
     if edits.is_empty() {
         return Err(ToolError::failed("there is nothing to change: `edits` is empty"));
     }
@@ -97,6 +100,13 @@ fn apply(text: &str, edits: &[Replacement]) -> Result<(String, usize), ToolError
                     "take more of the text around it, or set `all`",
                 ));
             }
+        }
+        let grown = text.len().saturating_sub(count * old.len());
+        let grown = new.len().saturating_mul(count).saturating_add(grown);
+        if u64::try_from(grown).is_ok_and(|it| it > MAX_FILE) {
+            return Err(ToolError::failed(format!(
+                "after edit {number} the file would have {grown} bytes; {MAX_FILE} are the most"
+            )));
         }
         text = text.replace(&old, &new);
         places += count;

@@ -17,6 +17,8 @@ use serde::Deserialize;
 pub use address::PrivateAddresses;
 pub use search::{Engine, Hit, Service, ServiceEngine, WebSearch, WebSearchInput};
 pub use sites::Sites;
+#[doc(hidden)]
+pub use text::readable;
 
 use crate::{
     context::CallContext,

@@ -26,6 +26,16 @@ fn a_file_is_written_read_and_changed() {
 }
 
 #[test]
+fn edits_that_make_a_file_grow_again_and_again_end_at_its_largest_size() {
+    let agent = Agent::new();
+    agent.write("a", "x");
+    let larger = json!({"old": "x", "new": "x".repeat(1000), "all": true});
+    let said = agent.refused("edit", json!({"path": "a", "edits": vec![larger; 8]}));
+    assert!(said.contains("after edit 3 the file would have 1000000000 bytes"), "{said}");
+    assert_eq!(agent.text("a"), "x");
+}
+
+#[test]
 fn edits_are_made_all_or_none() {
     let agent = Agent::new();
     agent.write("a", "x y");

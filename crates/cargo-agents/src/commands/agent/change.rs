@@ -4,7 +4,7 @@ use std::{io::Read as _, process::ExitCode};
 
 use agents_agent::{Candidate, Standing, assign::Assignment, definition::Source, render::Loss};
 use agents_system::{
-    explain::ErrorKind,
+    explain::{Code, ErrorKind},
     finding::{Finding, Severity},
 };
 use agents_workspace::Workspaces;
@@ -106,8 +106,9 @@ pub(super) fn own_file<'f>(
     name: &str,
 ) -> Result<(&'f Candidate, &'f Utf8Path), Failure> {
     found.agents.lookup(name)?;
-    let refused =
-        |message: String, hint: String| Failure::new(ErrorKind::Refused, message).hint(hint);
+    let refused = |message: String, hint: String| {
+        Failure::new(ErrorKind::Refused, message).code(Code::AgentUnchangeable).hint(hint)
+    };
     let winner = found.agents.chain(name).find(|it| it.standing == Standing::Wins);
     let Some((winner, Some(file))) = winner.map(|it| (it, it.file.as_deref())) else {
         return Err(refused(

@@ -6,12 +6,12 @@ use agents_agent::{
     parse::Strictness,
     validate::{Checked, validate},
 };
-use agents_system::explain::ErrorKind;
+use agents_system::explain::{Code, ErrorKind};
 use camino::Utf8Path;
 use serde::Serialize;
 
 use crate::{
-    failure::{Failure, FindingView},
+    failure::{Failure, FindingView, explained_by},
     output::Output,
 };
 
@@ -40,6 +40,7 @@ pub(super) fn run(output: &Output, path: &Utf8Path, strict: bool) -> Result<Exit
         .map_err(|error| Failure::new(ErrorKind::Usage, error.to_string()))?;
     if checked.is_empty() {
         return Err(Failure::new(ErrorKind::Usage, format!("no agents found in `{path}`"))
+            .code(Code::AgentInvalid)
             .hint("an agent is a Markdown file with a header between two `---` lines"));
     }
     let valid = checked.iter().all(Checked::is_valid);
@@ -48,6 +49,10 @@ pub(super) fn run(output: &Output, path: &Utf8Path, strict: bool) -> Result<Exit
         output.document(&AgentValidateDocument { valid, checked })?;
     } else {
         render(&checked, output)?;
+    }
+    if !valid && !output.is_json() {
+        output.flush()?;
+        output.talk(&explained_by(Code::AgentInvalid));
     }
     Ok(if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -7,7 +7,7 @@ use agents_plugin::{
     hooks::ActiveHook,
     plugin::{Origin, Plugin},
 };
-use agents_system::explain::ErrorKind;
+use agents_system::explain::{Code, ErrorKind};
 use agents_trust::{
     agreement::LockFile,
     audit::unaudited,
@@ -213,6 +213,7 @@ pub(crate) fn refuse_other_program(
     let message = format!("{now} is not what `{LOCK_FILE}` lists, and `{flag}` was given");
     let lines: Vec<String> = known.iter().map(|it| format!("listed: {it}")).collect();
     Err(Failure::new(ErrorKind::Failure, message)
+        .code(Code::LockFileDiffers)
         .details(lines.join("\n"))
         .hint(format!("run `cargo agents sync` without `{flag}` and commit the file")))
 }

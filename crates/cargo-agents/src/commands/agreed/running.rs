@@ -5,7 +5,7 @@ use agents_plugin::{
     plugin::{Origin, Plugin},
 };
 use agents_system::{
-    explain::ErrorKind,
+    explain::{Code, ErrorKind},
     fingerprint::{Fingerprint, Inputs},
 };
 use agents_trust::{
@@ -73,7 +73,7 @@ pub(crate) fn refuse_unaccepted(here: &Here<'_>, plugin: &Plugin) -> Result<(), 
     let compared = compare(vec![item], &lock, |_| false, |_| false);
     let refused = |what: &str| {
         let message = format!("the plugin `{name}` of {source} {what}; its commands do not run");
-        Failure::new(ErrorKind::Refused, message)
+        Failure::new(ErrorKind::Refused, message).code(Code::NotAccepted)
     };
     match compared.items.first().map(|it| it.verdict) {
         Some(Verdict::Hold) => Err(refused("changed and waits for you")

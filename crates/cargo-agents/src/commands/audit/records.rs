@@ -6,7 +6,12 @@ use agents_install::{
     Update,
     git::{Checkouts, GitAddress},
 };
-use agents_system::{atomic, env, explain::ErrorKind, foreign::ForeignFile, process::Call};
+use agents_system::{
+    atomic, env,
+    explain::{Code, ErrorKind},
+    foreign::ForeignFile,
+    process::Call,
+};
 use agents_trust::audit::{AUDIT_FILE, IMPORTED, Record, Records, imported_name, subject};
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -127,6 +132,7 @@ pub(super) fn import(
                 ErrorKind::Usage,
                 format!("`{from}` is neither a file nor an address: {error}"),
             )
+            .code(Code::GitPlace)
         })?;
         let (network, progress) = (settings.cargo.network(), &settings.progress);
         let checkouts = Checkouts::new(&settings.dirs.cache, network, progress);

@@ -207,7 +207,8 @@ mod tests {
              removes what killed writers left, and runs `cargo agents sync` where something is missing or out of date. \
              It never touches what somebody edited, nor anything that our record does not list. Then it looks again and shows what remains.\n\n\
              `--json` prints [one document](json/doctor.schema.json) with the same codes.\n\n\
-             | code | meaning | remedy |\n|---|---|---|\n{rows}"
+             | code | meaning | remedy |\n|---|---|---|\n{rows}\n{}",
+            crate::commands::doctor::probe::PAGE
         );
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/doctor.md");
         agents_testkit::pages::check_generated(file, &page);

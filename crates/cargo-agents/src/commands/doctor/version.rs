@@ -11,7 +11,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What `<program> --version` says; `None` if it says nothing of the kind, or not in time.
 pub(super) fn version_of(program: &Utf8Path) -> Option<Version> {
-    let said = Call::new(program.as_str()).arg("--version").deadline(PATIENCE).capture().ok()?;
+    version_by(Call::new(program.as_str()))
+}
+
+/// The same for a program that is called in its own way.
+pub(super) fn version_by(call: Call) -> Option<Version> {
+    let said = call.arg("--version").deadline(PATIENCE).capture().ok()?;
     version_in(&said.stdout_text())
 }
 
@@ -19,7 +24,7 @@ pub(super) fn version_of(program: &Utf8Path) -> Option<Version> {
 fn version_in(text: &str) -> Option<Version> {
     let words = text.split(|c: char| c.is_whitespace() || "(),:".contains(c));
     let mut versions = words.filter_map(|word| {
-        let word = word.rsplit(['/', '@']).next().unwrap_or(word);
+        let word = word.rsplit(['/', '@']).next().unwrap_or(word).trim_end_matches('.');
         Version::parse(word.strip_prefix('v').unwrap_or(word)).ok()
     });
     versions.next()
@@ -35,6 +40,10 @@ mod tests {
             ("2.1.325 (Claude Code)", Some("2.1.325")),
             ("codex-cli 0.166.0\n", Some("0.166.0")),
             ("kiro-cli v3.0.1", Some("3.0.1")),
+            (
+                "GitHub Copilot CLI 1.0.102.\nRun 'copilot update' to check for updates.",
+                Some("1.0.102"),
+            ),
             ("opencode/1.18.33 linux-x64 node-v24.1.0", Some("1.18.33")),
             ("1.0.102-beta.1", Some("1.0.102-beta.1")),
             ("usage: claude 7", None),

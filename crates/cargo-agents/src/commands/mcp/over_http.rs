@@ -7,7 +7,10 @@ use agents_serve::{
     http::{Token, listen},
     mcp,
 };
-use agents_system::{atomic, explain::ErrorKind};
+use agents_system::{
+    atomic,
+    explain::{Code, ErrorKind},
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{commands::door::offer::Program, failure::Failure, output::Output, settings::Settings};
@@ -27,6 +30,7 @@ pub(super) async fn serve(
     let token = token(settings)?;
     let taken = |error: std::io::Error| {
         Failure::new(ErrorKind::Failure, format!("cannot listen at port {port}: {error}"))
+            .code(Code::CannotListen)
             .hint("`--http` without a number takes a port that is free")
     };
     let listener = listen(port).await.map_err(taken)?;

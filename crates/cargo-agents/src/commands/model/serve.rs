@@ -10,7 +10,10 @@ use agents_model::{
     endpoint::{Endpoint, Script},
     script::ScriptFile,
 };
-use agents_system::{explain::ErrorKind, process};
+use agents_system::{
+    explain::{Code, ErrorKind},
+    process,
+};
 use camino::Utf8Path;
 use serde::Serialize;
 
@@ -48,6 +51,7 @@ pub(super) fn run(
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let endpoint = Endpoint::bind(address, Script::file(file)).map_err(|error| {
         Failure::new(ErrorKind::Usage, format!("cannot listen on {address}: {error}"))
+            .code(Code::CannotListen)
     })?;
     let url = endpoint.url();
     let environment = [

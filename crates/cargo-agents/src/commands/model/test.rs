@@ -10,7 +10,7 @@ use agents_model::{
     provider::Provider,
     select::{Ask, ModelRef, check_served, select},
 };
-use agents_system::explain::ErrorKind;
+use agents_system::explain::{Code, ErrorKind};
 use agents_workspace::Network;
 use futures_util::StreamExt as _;
 use serde::Serialize;
@@ -76,7 +76,9 @@ pub(super) fn run(
     if settings.cargo.network() == Network::Offline && !offer.settings.is_local() {
         let message =
             format!("`{}` is not on this machine, and nothing else may be asked", chosen.provider);
-        return Err(Failure::new(ErrorKind::Network, message).hint("leave out `--offline`"));
+        return Err(Failure::new(ErrorKind::Network, message)
+            .code(Code::Offline)
+            .hint("leave out `--offline`"));
     }
     let opened = models.open(settings, &offer.settings)?;
     let began = Instant::now();

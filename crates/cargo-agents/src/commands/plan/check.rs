@@ -7,7 +7,7 @@ use agents_plan::{
     journal::{Checked, RunId},
 };
 use agents_system::{
-    explain::ErrorKind,
+    explain::{Code, ErrorKind},
     finding::{Finding, Severity},
 };
 use camino::{Utf8Path, Utf8PathBuf};
@@ -91,6 +91,7 @@ pub(super) fn journals(
             ErrorKind::Failure,
             format!("{broken} of {} journals are damaged", runs.len()),
         )
+        .code(Code::JournalDamaged)
         .hint("`cargo agents plan show RUN --at N` shows a run as it was before the damage")),
     }
 }
@@ -123,7 +124,7 @@ pub(super) fn run(
     let shown: Vec<&Finding> = findings.iter().collect();
     output.findings(shown);
     if errors > 0 {
-        return Err(Failure::new(ErrorKind::Usage, facts::told(errors)));
+        return Err(Failure::new(ErrorKind::Usage, facts::told(errors)).code(Code::PlanInvalid));
     }
     if let Some(plan) = main {
         let tasks = if plan.tasks.len() == 1 {

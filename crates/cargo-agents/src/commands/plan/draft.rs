@@ -13,7 +13,7 @@ use agents_plan::{
 use agents_system::{
     ask::Choice,
     atomic,
-    explain::ErrorKind,
+    explain::{Code, ErrorKind},
     finding::{Finding, Severity},
 };
 use agents_task::{Ending, TaskRequest};
@@ -102,7 +102,7 @@ pub(super) fn run(
     if !is_sound {
         output.text(&draft.text)?;
         let errors = draft.findings.iter().filter(|it| it.severity == Severity::Error).count();
-        let failure = Failure::new(ErrorKind::Failure, facts::told(errors));
+        let failure = Failure::new(ErrorKind::Failure, facts::told(errors)).code(Code::PlanInvalid);
         return Err(failure.with_findings(draft.findings));
     }
     output.findings(&draft.findings);
@@ -152,9 +152,9 @@ fn keep(settings: &Settings, draft: &Draft) -> Result<(), Failure> {
     let path = settings.cwd.join(&draft.file);
     if path.exists() {
         let message = format!("`{}` exists already", draft.file);
-        return Err(
-            Failure::new(ErrorKind::Usage, message).hint("name another file with `--output`")
-        );
+        return Err(Failure::new(ErrorKind::Usage, message)
+            .code(Code::AlreadyThere)
+            .hint("name another file with `--output`"));
     }
     atomic::write(&path, draft.text.as_bytes())
         .map_err(|error| Failure::new(ErrorKind::Failure, error.to_string()))

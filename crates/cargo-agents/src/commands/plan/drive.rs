@@ -307,7 +307,7 @@ pub(super) fn drive(
     let tasks = agents_of(graph).count();
     let mut live = Live::new(output, graph.name());
     live.json(&PlanLine::Begin { run: id.to_string(), plan: graph.name().to_owned(), tasks })?;
-    live.line(&format!("{id}   {tasks} tasks"));
+    live.line(&format!("{id}   {tasks} {}", if tasks == 1 { "task" } else { "tasks" }));
     let driven = runtime.block_on(driven(run, &mut studio, opened, &orders, &mut live));
     // A tool that does not end is not waited for.
     runtime.shutdown_timeout(Duration::from_millis(200));

@@ -10,7 +10,7 @@ use agents_plan::{
 };
 use agents_plugin::probes::Acquire;
 use agents_system::{
-    explain::ErrorKind,
+    explain::{Code, ErrorKind},
     finding::{Finding, Severity},
 };
 use agents_task::schema::Schema;
@@ -109,7 +109,9 @@ pub(super) fn sound(findings: &[Finding]) -> bool {
 /// A plan that cannot run, with everything that is wrong with it.
 fn wrong(findings: &[Finding]) -> Failure {
     let errors = findings.iter().filter(|it| it.severity == Severity::Error).count();
-    Failure::new(ErrorKind::Usage, told(errors)).with_findings(findings.to_vec())
+    Failure::new(ErrorKind::Usage, told(errors))
+        .code(Code::PlanInvalid)
+        .with_findings(findings.to_vec())
 }
 
 /// How much is wrong with a plan.

@@ -8,7 +8,10 @@ use agents_plan::{
     journal::{Journals, Retention, RunId, Summary, View},
     schedule::Scheduler,
 };
-use agents_system::{explain::ErrorKind, process, span};
+use agents_system::{
+    explain::{Code, ErrorKind},
+    process, span,
+};
 use serde::Serialize;
 
 use super::{
@@ -221,7 +224,7 @@ pub(crate) fn pause_one(settings: &Settings, run: &str) -> Result<String, Failur
         let scheduler = journals.view(&id)?.now()?;
         let stand = stand(&journals, &id, &scheduler);
         let message = format!("nobody runs `{id}` now: it is {}", stand.word());
-        return Err(Failure::new(ErrorKind::Usage, message));
+        return Err(Failure::new(ErrorKind::Usage, message).code(Code::RunIdle));
     }
     Ok(format!("{id} is paused: `cargo agents plan resume {id}` lets things start again"))
 }
@@ -257,7 +260,7 @@ pub(crate) fn cancel_one(
     if team::engine_of(&journals, &id) == Engine::Restate && !journals.is_driven(&id) {
         if let Some(task) = task {
             let message = format!("nobody drives `{id}`, so `{task}` alone cannot be cancelled");
-            return Err(Failure::new(ErrorKind::Usage, message).hint(format!(
+            return Err(Failure::new(ErrorKind::Usage, message).code(Code::RunIdle).hint(format!(
                 "`cargo agents plan resume {id}` drives it; without `--task` all of it is cancelled"
             )));
         }

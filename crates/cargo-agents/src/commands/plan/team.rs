@@ -59,7 +59,9 @@ impl Team {
 /// This program was built without it.
 #[cfg(not(feature = "restate"))]
 pub(crate) fn absent() -> Failure {
+    use agents_system::explain::Code;
     Failure::new(ErrorKind::Usage, "this program was built without the engine `restate`")
+        .code(Code::NotBuilt)
         .hint("build it with `cargo install cargo-agents --features restate`")
 }
 

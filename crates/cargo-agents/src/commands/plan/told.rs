@@ -8,7 +8,7 @@ use agents_plan::{
     journal::RunId,
     schedule::{Scheduler, State},
 };
-use agents_system::explain::ErrorKind;
+use agents_system::explain::{Code, ErrorKind};
 use serde_json::Value;
 
 use super::{
@@ -92,24 +92,26 @@ fn failure(
     left: Option<Left>,
     manner: &PlanManner,
 ) -> Option<(ErrorKind, Failure)> {
-    let (kind, message) = match (stand, left) {
+    let (kind, code, message) = match (stand, left) {
         (Stand::Ended(PlanEnding::Completed), _) => return None,
         (_, Some(Left::Interrupted)) => {
-            (ErrorKind::Cancelled, format!("interrupted; `{id}` is as it was left"))
+            (ErrorKind::Cancelled, None, format!("interrupted; `{id}` is as it was left"))
         }
-        (_, Some(Left::Unanswered)) => {
-            (ErrorKind::Failure, format!("`{id}` waits for somebody to say what is to be done"))
-        }
+        (_, Some(Left::Unanswered)) => (
+            ErrorKind::Failure,
+            Some(Code::PlanWaits),
+            format!("`{id}` waits for somebody to say what is to be done"),
+        ),
         (Stand::Ended(PlanEnding::Cancelled), _) => {
-            (ErrorKind::Cancelled, format!("`{id}` was cancelled"))
+            (ErrorKind::Cancelled, None, format!("`{id}` was cancelled"))
         }
         (Stand::Ended(PlanEnding::Partly), _) => {
-            (ErrorKind::Failure, format!("`{id}` completed only partly"))
+            (ErrorKind::Failure, Some(Code::PlanFailed), format!("`{id}` completed only partly"))
         }
         (Stand::Ended(PlanEnding::OutOfBudget), _) => {
-            (ErrorKind::Failure, format!("the budget of `{id}` is used up"))
+            (ErrorKind::Failure, Some(Code::PlanBudget), format!("the budget of `{id}` is used up"))
         }
-        _ => (ErrorKind::Failure, format!("`{id}` failed")),
+        _ => (ErrorKind::Failure, Some(Code::PlanFailed), format!("`{id}` failed")),
     };
     let graph = scheduler.graph();
     let mut lines = Vec::new();
@@ -138,6 +140,10 @@ fn failure(
         _ => next("retry", id, "", manner),
     };
     let failure = Failure::new(kind, message).hint(hint);
+    let failure = match code {
+        Some(code) => failure.code(code),
+        None => failure,
+    };
     let failure = if lines.is_empty() { failure } else { failure.details(lines.join("\n")) };
     Some((kind, failure))
 }

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 
 use agents_agent::definition::{Isolation, PermissionMode};
-use agents_system::explain::ErrorKind;
+use agents_system::explain::{Code, ErrorKind};
 use agents_task::{Limits, TaskRequest, done_when::DoneWhen, isolate::Carry, workplace::Settle};
 use camino::Utf8Path;
 use serde_json::Value;
@@ -112,13 +112,17 @@ pub(super) fn schema(text: &str, cwd: &Utf8Path) -> Result<Value, Failure> {
     if text.starts_with('{') || text == "true" || text == "false" {
         return serde_json::from_str(text).map_err(|error| {
             Failure::new(ErrorKind::Usage, format!("`--schema` is not JSON: {error}"))
+                .code(Code::SchemaInvalid)
         });
     }
     let file = cwd.join(text.strip_prefix('@').unwrap_or(text));
     let content = fs_err::read_to_string(&file).map_err(|error| {
         Failure::new(ErrorKind::Usage, error.to_string())
+            .code(Code::SchemaInvalid)
             .hint("`--schema` is a JSON Schema, or a file that holds one")
     })?;
-    serde_json::from_str(&content)
-        .map_err(|error| Failure::new(ErrorKind::Usage, format!("`{file}` is not JSON: {error}")))
+    serde_json::from_str(&content).map_err(|error| {
+        Failure::new(ErrorKind::Usage, format!("`{file}` is not JSON: {error}"))
+            .code(Code::SchemaInvalid)
+    })
 }

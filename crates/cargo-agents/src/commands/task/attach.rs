@@ -162,9 +162,8 @@ impl Watcher<'_> {
     /// Asks the first of the open questions. It breaks if whoever sits there leaves: they have not answered.
     async fn ask(&mut self) -> Result<ControlFlow<()>, Failure> {
         let Some(asker) = self.asker else { return Ok(ControlFlow::Continue(())) };
-        let Asked { ask, path, question, .. } = self.asked.remove(0);
-        let notes = asks::YES.map(|reply| reply.usually_means().to_owned());
-        let reply = match asks::put(asker, format!("{path}: {question}"), notes).await {
+        let Asked { ask, path, question, means, .. } = self.asked.remove(0);
+        let reply = match asks::put(asker, format!("{path}: {question}"), means).await {
             None => return Ok(ControlFlow::Break(())),
             Some(reply) => reply,
         };

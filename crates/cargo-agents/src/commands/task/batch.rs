@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use agents_agent::definition::Isolation;
 use agents_model::cost::MicroDollars;
-use agents_system::{explain::ErrorKind, span};
+use agents_system::{
+    explain::{Code, ErrorKind},
+    span,
+};
 use agents_task::{Batch, Limits, TaskRequest, done_when::DoneWhen};
 use camino::Utf8Path;
 use serde::Deserialize;
@@ -98,6 +101,7 @@ pub(super) fn job(settings: &Settings, args: &BatchArgs, input: Input) -> Result
 fn parse(file: &Utf8Path, text: &str) -> Result<Batch, Failure> {
     let wrong = |message: String| {
         Failure::new(ErrorKind::Usage, format!("`{file}` is no batch: {message}"))
+            .code(Code::BadRequest)
             .hint("`cargo agents task batch --help` shows one")
     };
     let read: BatchFile = match file.extension() {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use agents_system::explain::ErrorKind;
+use agents_system::explain::{Code, ErrorKind};
 use agents_task::{
     TaskId,
     broker::Reply,
@@ -88,7 +88,7 @@ pub(crate) fn cancel_one(
 /// A task that runs, and not for the supervisor.
 pub(super) fn elsewhere(id: TaskId) -> Failure {
     let message = format!("task `{}` does not run in the background", id.short());
-    Failure::new(ErrorKind::Usage, message).hint(
+    Failure::new(ErrorKind::Usage, message).code(Code::NotInBackground).hint(
         "it runs in another terminal: Ctrl-C ends it there, `task logs --follow` shows it here",
     )
 }
@@ -180,7 +180,8 @@ pub(crate) fn answer_one(
             Ok(format!("{word}: `{asked}`"))
         }
         Some(_) => Err(unexpected()),
-        None => Err(Failure::new(ErrorKind::Usage, "no task runs in the background")),
+        None => Err(Failure::new(ErrorKind::Usage, "no task runs in the background")
+            .code(Code::NotInBackground)),
     }
 }
 

@@ -2,11 +2,14 @@
 
 use std::process::ExitCode;
 
-use agents_system::explain::ErrorKind;
+use agents_system::explain::{Code, ErrorKind};
 use agents_task::{Ending, Failure as Why, Outcome, outcome::Validity, workplace::Settled};
 use serde_json::Value;
 
-use crate::{failure::Failure, output::Output};
+use crate::{
+    failure::{Failure, explained_by},
+    output::Output,
+};
 
 /// The result of the only task. With `--json` the last event has told it.
 pub(super) fn one(output: &Output, outcomes: &[Outcome]) -> Result<ExitCode, Failure> {
@@ -38,7 +41,7 @@ pub(super) fn many(output: &Output, outcomes: &[Outcome]) -> Result<ExitCode, Fa
         return Ok(ExitCode::SUCCESS);
     }
     let message = format!("{failed} of {} tasks did not complete", outcomes.len());
-    Err(Failure::new(worst(outcomes).unwrap_or(ErrorKind::Failure), message))
+    Err(Failure::new(worst(outcomes).unwrap_or(ErrorKind::Failure), message).code(Code::SomeFailed))
 }
 
 /// What it leaves, however it ended.
@@ -65,6 +68,9 @@ fn result(output: &Output, outcome: &Outcome) -> Result<(), Failure> {
     for line in &report.not_agreed {
         output.talk(&format!("not done: {line}"));
     }
+    if !report.not_agreed.is_empty() && !output.is_quiet() {
+        output.talk(&explained_by(Code::NotPermitted));
+    }
     if report.evidence.doubt.is_some() {
         output.talk("doubtful: it had tools and used none");
     }
@@ -76,6 +82,10 @@ fn failure(outcome: &Outcome) -> Option<Failure> {
     let told = outcome.ending.told();
     let message = told.strip_prefix("failed: ").unwrap_or(&told).to_owned();
     let failure = Failure::new(kind, message);
+    let failure = match outcome.ending.code() {
+        Some(code) => failure.code(code),
+        None => failure,
+    };
     Some(match &outcome.ending {
         Ending::Failed {
             why: Why::Model { hint: Some(hint), .. } | Why::NotStarted { hint: Some(hint), .. },

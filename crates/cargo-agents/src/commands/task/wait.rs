@@ -2,7 +2,7 @@
 
 use std::{process::ExitCode, time::Duration};
 
-use agents_system::explain::ErrorKind;
+use agents_system::explain::{Code, ErrorKind};
 use agents_task::{
     Outcome, TaskId,
     event::{Event, What},
@@ -131,10 +131,11 @@ fn outcome(store: &Store, id: TaskId) -> Result<Outcome, Failure> {
     let Some(outcome) = loaded.outcome() else {
         let message = format!("task `{}` was interrupted: what ran it is gone", id.short());
         return Err(Failure::new(ErrorKind::Failure, message)
+            .code(Code::Interrupted)
             .hint(format!("`cargo agents task resume {}` goes on with it", id.short())));
     };
     serde_json::from_value(outcome.clone()).map_err(|error| {
         let message = format!("the outcome of task `{}` is not understood: {error}", id.short());
-        Failure::new(ErrorKind::Failure, message)
+        Failure::new(ErrorKind::Failure, message).code(Code::TranscriptDamaged)
     })
 }

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agents_testkit::book::prose;
 use camino::{Utf8Path, Utf8PathBuf};
-
-use super::blocks::prose;
 
 /// The links of a page that lead nowhere, each with the page. Those to other places are not looked at.
 pub(super) fn broken(root: &Utf8Path, page: &Utf8Path, text: &str) -> Vec<String> {

@@ -3,9 +3,12 @@
 //!
 //! `cargo test -p cargo-agents --test it -- plans::crash --ignored` takes every write; the other tests take some of them.
 
-use std::{collections::BTreeMap, process::Command, sync::OnceLock};
+use std::collections::BTreeMap;
 
-use agents_testkit::scratch;
+use agents_testkit::{
+    harm::{self, Harm, Place},
+    scratch,
+};
 use serde_json::Value;
 
 use super::Stage;
@@ -38,30 +41,8 @@ fn fifty() -> (String, String) {
     (script, plan)
 }
 
-/// The faults, ready to be loaded into a program.
-fn library() -> &'static camino::Utf8Path {
-    static LIBRARY: OnceLock<camino::Utf8PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/plans/faults.c");
-        let built = camino::Utf8Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults.so");
-        let mut compiler = Command::new("cc");
-        compiler.args(["-shared", "-fPIC", "-O1", "-o", built.as_str(), source, "-ldl"]);
-        assert!(compiler.status().unwrap().success(), "the C compiler cannot build {source}");
-        built
-    })
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Fault {
-    None,
-    Before,
-    Torn,
-    Full,
-    /// The clock jumps in the middle of the run.
-    Jump(i64),
-    /// The clock is wrong all the time.
-    Clock(i64),
-}
+/// What is written when a plan is carried out.
+const JOURNAL: Place<'static> = Place::File("journal.db-wal");
 
 struct Fifty {
     stage: Stage,
@@ -73,24 +54,11 @@ impl Fifty {
         Self { stage: Stage::new(&script, &plan) }
     }
 
-    fn run(&self, args: &[&str], fault: Fault, at: usize) -> Run {
+    fn run(&self, args: &[&str], harm: Option<Harm>) -> Run {
         let mut command = self.stage.command(&[args, &["--fresh", "--json"]].concat());
-        command.env("LD_PRELOAD", library()).env("FAULT_FILE", "journal.db-wal");
-        let kind = match fault {
-            Fault::None | Fault::Clock(_) => None,
-            Fault::Before => Some("before"),
-            Fault::Torn => Some("torn"),
-            Fault::Full => Some("full"),
-            Fault::Jump(_) => Some("jump"),
-        };
-        if let Some(kind) = kind {
-            command.env("FAULT_KIND", kind).env("FAULT_AT", at.to_string());
-        }
-        if let Fault::Jump(by) | Fault::Clock(by) = fault {
-            command.env("FAULT_CLOCK", by.to_string());
-        }
-        if let Fault::None = fault {
-            command.env("FAULT_COUNT", self.stage.world.home().join("writes"));
+        match harm {
+            Some(harm) => harm.put(JOURNAL, &mut command),
+            None => harm::count(JOURNAL, &mut command, &self.stage.world.home().join("writes")),
         }
         Run::from(command.output().unwrap())
     }
@@ -132,7 +100,7 @@ impl Fifty {
         if runs.as_array().unwrap().is_empty() {
             // It was killed before there was anything to resume, and said nothing.
             assert!(!killed.stdout.contains("\"line\":\"event\""), "{place}: {killed:?}");
-            let run = self.run(&["run", "plan.toml"], Fault::None, 0);
+            let run = self.run(&["run", "plan.toml"], None);
             assert_eq!((run.code, &self.results()), (Some(0), expected), "{place}: {run:?}");
             return;
         }
@@ -154,7 +122,7 @@ impl Fifty {
             .collect();
         let bodies = self.bodies();
         if runs[0]["state"] != "completed" {
-            let run = self.run(&["resume", "last"], Fault::None, 0);
+            let run = self.run(&["resume", "last"], None);
             assert_eq!(run.code, Some(0), "{place}: {run:?}");
         }
         assert_eq!(&self.results(), expected, "{place}");
@@ -171,7 +139,7 @@ impl Fifty {
 /// How a run ends that nobody disturbs, and how often it writes.
 fn undisturbed() -> (BTreeMap<String, (String, String)>, usize) {
     let fifty = Fifty::new();
-    let run = fifty.run(&["run", "plan.toml"], Fault::None, 0);
+    let run = fifty.run(&["run", "plan.toml"], None);
     assert_eq!(run.code, Some(0), "{run:?}");
     let results = fifty.results();
     assert_eq!(results.len(), 50);
@@ -182,16 +150,16 @@ fn undisturbed() -> (BTreeMap<String, (String, String)>, usize) {
     (results, writes)
 }
 
-fn killed_at(points: impl Fn(usize) -> Vec<usize>, fault: Fault) {
+fn killed_at(points: impl Fn(usize) -> Vec<usize>, harm: fn(usize) -> Harm) {
     let (expected, writes) = undisturbed();
     let mut killed = 0;
     for at in points(writes) {
         let fifty = Fifty::new();
-        let run = fifty.run(&["run", "plan.toml"], fault, at);
+        let run = fifty.run(&["run", "plan.toml"], Some(harm(at)));
         // Events come together in other ways each time, so there may be fewer writes.
         assert!(run.code.is_none() || (run.code == Some(0) && at > writes / 2), "{at}: {run:?}");
         killed += usize::from(run.code.is_none());
-        fifty.resumed(&run, &expected, &format!("{fault:?} at write {at} of {writes}"));
+        fifty.resumed(&run, &expected, &format!("{:?} of {writes}", harm(at)));
     }
     assert!(killed > 0);
 }
@@ -203,24 +171,24 @@ fn some(writes: usize) -> Vec<usize> {
 
 #[test]
 fn killed_at_some_writes() {
-    killed_at(some, Fault::Before);
+    killed_at(some, Harm::Before);
 }
 
 #[test]
 fn torn_at_some_writes() {
-    killed_at(|writes| some(writes).iter().map(|it| it + 7).collect(), Fault::Torn);
+    killed_at(|writes| some(writes).iter().map(|it| it + 7).collect(), Harm::Torn);
 }
 
 #[test]
 #[ignore = "takes every write of a plan of fifty tasks: minutes"]
 fn killed_at_every_write() {
-    killed_at(|writes| (1..=writes).collect(), Fault::Before);
+    killed_at(|writes| (1..=writes).collect(), Harm::Before);
 }
 
 #[test]
 #[ignore = "takes every write of a plan of fifty tasks: minutes"]
 fn torn_at_every_write() {
-    killed_at(|writes| (1..=writes).collect(), Fault::Torn);
+    killed_at(|writes| (1..=writes).collect(), Harm::Torn);
 }
 
 #[test]
@@ -228,7 +196,7 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
     let (expected, writes) = undisturbed();
     for at in [writes / 5, writes / 2] {
         let fifty = Fifty::new();
-        let run = fifty.run(&["run", "plan.toml"], Fault::Full, at);
+        let run = fifty.run(&["run", "plan.toml"], Some(Harm::Full(at)));
         assert_eq!(run.code, Some(1), "{run:?}");
         assert!(run.stdout.contains("make room on the disk, then resume the run"), "{run:?}");
         fifty.resumed(&run, &expected, &format!("full at write {at} of {writes}"));
@@ -249,13 +217,13 @@ fn a_clock_that_jumps_hastens_nothing_and_turns_no_time_back() {
             "agent = \"helper\"\nlimits = { time = \"10m\", idle = \"10m\" }",
         );
         scratch::write(&plan, &timed);
-        let run = fifty.run(&["run", "plan.toml"], Fault::Jump(by), writes / 3);
+        let run = fifty.run(&["run", "plan.toml"], Some(Harm::Jump { at: writes / 3, by }));
         assert_eq!((run.code, &fifty.results()), (Some(0), &expected), "{by}: {run:?}");
 
         let killed = Fifty::new();
-        let run = killed.run(&["run", "plan.toml"], Fault::Before, writes / 3);
+        let run = killed.run(&["run", "plan.toml"], Some(Harm::Before(writes / 3)));
         assert_eq!(run.code, None, "{run:?}");
-        let run = killed.run(&["resume", "last"], Fault::Clock(by), 0);
+        let run = killed.run(&["resume", "last"], Some(Harm::Clock(by)));
         assert_eq!((run.code, &killed.results()), (Some(0), &expected), "{by}: {run:?}");
         for fifty in [&fifty, &killed] {
             let times: Vec<jiff::Timestamp> = fifty

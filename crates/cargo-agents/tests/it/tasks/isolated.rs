@@ -155,7 +155,7 @@ fn outside_of_a_repository_it_is_refused() {
     let run = stage.run(&["run", "helper", "x", "--isolated"]);
     assert_eq!(run.code, Some(3), "{run:?}");
     assert!(
-        run.stderr.starts_with("error: a worktree of its own is not to be had"),
+        run.stderr.starts_with("error[E0139]: a worktree of its own is not to be had"),
         "{}",
         run.stderr
     );

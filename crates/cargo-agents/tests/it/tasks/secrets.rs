@@ -356,6 +356,28 @@ fn in_the_background_a_secret_is_denied_unless_the_user_wants_to_be_asked() {
 }
 
 #[test]
+fn whoever_watches_from_afar_sees_for_how_long_a_yes_gives_a_secret() {
+    let stage = asking();
+    stage.config(
+        "[tasks]\nbackground-secrets = \"ask\"\n[secrets]\nCI_TOKEN = { env = \"OUTER\" }\n",
+    );
+    let command = |args: &[&str]| {
+        let mut command = with_value(&stage, args);
+        command.env("CARGO_AGENTS_SUPERVISOR_IDLE", "5");
+        command
+    };
+    let run = |args: &[&str]| Run::from(command(args).output().unwrap());
+    let id = run(&["run", "helper", "x", "--allow", "bash", "--background"]).stdout;
+    let mut terminal = Terminal::start(&command(&["attach", id.trim()]), BIG);
+    terminal.wait_for("as long as this task runs");
+    terminal.press(["n"]);
+    let ended = terminal.end();
+    assert!(!ended.screen.contains("this time"), "{}", ended.screen);
+    assert!(!got_it(&stage), "{}", ended.screen);
+    run(&["supervisor", "--stop", "--cancel"]);
+}
+
+#[test]
 fn secrets_are_listed_and_checked_and_never_shown() {
     let stage = asking();
     let out = Scratch::new();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agents_system::explain::{ErrorKind, Explain};
+use agents_system::explain::{Code, ErrorKind, Explain};
 use reqwest::{Client, Method, Response, Url};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -59,6 +59,10 @@ impl Explain for ServerError {
             Self::Address(_) => ErrorKind::Usage,
             _ => ErrorKind::Network,
         }
+    }
+
+    fn code(&self) -> Option<Code> {
+        Some(Code::Engine)
     }
 
     fn hint(&self) -> Option<String> {

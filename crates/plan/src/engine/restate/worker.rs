@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use agents_system::explain::{ErrorKind, Explain};
+use agents_system::explain::{Code, ErrorKind, Explain};
 use bytes::Bytes;
 use camino::Utf8PathBuf;
 use http::{Request, Response, StatusCode, Uri};
@@ -108,6 +108,14 @@ impl Explain for WorkerError {
         match self {
             Self::Listen { .. } => ErrorKind::Failure,
             _ => ErrorKind::Usage,
+        }
+    }
+
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::Name(_) => None,
+            Self::Open(_) | Self::Key(_) => Some(Code::WorkerOpen),
+            Self::Listen { .. } => Some(Code::CannotListen),
         }
     }
 

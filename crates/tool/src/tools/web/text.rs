@@ -33,7 +33,8 @@ const BLOCKS: &[&str] = &[
 ];
 
 /// What there is to read; `None` for what is no text.
-pub(super) fn readable(kind: &str, body: &[u8]) -> Option<String> {
+#[must_use]
+pub fn readable(kind: &str, body: &[u8]) -> Option<String> {
     let kind = kind.split(';').next().unwrap_or_default().trim();
     let is_text = kind.is_empty()
         || kind.starts_with("text/")

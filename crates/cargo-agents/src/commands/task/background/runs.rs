@@ -129,10 +129,10 @@ impl Run {
                 self.journal.push(&Say::Event(event));
                 self.settle();
             }
-            Report::Asks { number, task, path, question } => {
+            Report::Asks { number, task, path, question, means } => {
                 // The part of the id that is chance: an answer to a question of a run that is gone never meets another one.
                 let ask = format!("{}-{number}", task.short());
-                let asked = Asked { ask, task, path, question };
+                let asked = Asked { ask, task, path, question, means };
                 self.journal.push(&Say::Asked(asked.clone()));
                 self.asks.push((number, asked));
             }
@@ -419,7 +419,16 @@ mod tests {
         let mut stage = stage(1);
         let task = stage.tasks[0];
         let question = "may I?".to_owned();
-        stage.runs.hear(1, Report::Asks { number: 1, task, path: TaskPath::root(), question });
+        stage.runs.hear(
+            1,
+            Report::Asks {
+                number: 1,
+                task,
+                path: TaskPath::root(),
+                question,
+                means: Default::default(),
+            },
+        );
         let ask = stage.runs.asks()[0].ask.clone();
         let answers: Vec<_> = [Reply::Once, Reply::No]
             .into_iter()

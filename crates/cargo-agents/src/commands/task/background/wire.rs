@@ -5,7 +5,7 @@
 
 use std::{ffi::OsString, fmt};
 
-use agents_system::explain::ErrorKind;
+use agents_system::explain::{Code, ErrorKind, if_known};
 use agents_task::{
     TaskId, TaskPath,
     broker::Reply,
@@ -203,6 +203,9 @@ pub(crate) struct Asked {
     pub(crate) task: TaskId,
     pub(crate) path: TaskPath,
     pub(crate) question: String,
+    /// What each yes to it means, in the order of [`YES`](super::super::asks::YES).
+    #[serde(default)]
+    pub(crate) means: [String; 3],
 }
 
 /// How the supervisor is.
@@ -223,6 +226,8 @@ pub(crate) struct Trouble {
     message: String,
     hint: Option<String>,
     details: Option<String>,
+    #[serde(default, deserialize_with = "if_known")]
+    code: Option<Code>,
     /// Whether the supervisor ends because of it, so that another one can be started.
     #[serde(default)]
     leaves: bool,
@@ -251,8 +256,9 @@ impl Trouble {
 
 impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Self {
+        let code = failure.explained();
         let (kind, message, hint, details) = failure.carried();
-        Self { kind: kind.word().to_owned(), message, hint, details, leaves: false }
+        Self { kind: kind.word().to_owned(), message, hint, details, code, leaves: false }
     }
 }
 
@@ -260,6 +266,9 @@ impl From<Trouble> for Failure {
     fn from(trouble: Trouble) -> Self {
         let kind = ErrorKind::from_word(&trouble.kind).unwrap_or(ErrorKind::Failure);
         let mut failure = Self::new(kind, trouble.message);
+        if let Some(code) = trouble.code {
+            failure = failure.code(code);
+        }
         if let Some(hint) = trouble.hint {
             failure = failure.hint(hint);
         }
@@ -299,6 +308,8 @@ pub(crate) enum Report {
         task: TaskId,
         path: TaskPath,
         question: String,
+        #[serde(default)]
+        means: [String; 3],
     },
     /// Somebody's answer was taken, or nobody waits for one any more.
     Settled {

@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     super::{
+        asks::YES,
         assignment::Input,
         live::told,
         place::Place,
@@ -195,7 +196,8 @@ impl Front for Line<'_> {
         if let Some(task) = self.ids.get(&ask.path).copied() {
             self.asked += 1;
             let (path, question) = (ask.path.clone(), ask.question.to_string());
-            let _ = report(&Report::Asks { number: self.asked, task, path, question });
+            let means = YES.map(|reply| reply.means(&ask.question));
+            let _ = report(&Report::Asks { number: self.asked, task, path, question, means });
             self.asks.push((self.asked, ask));
         }
         Box::pin(std::future::ready(()))

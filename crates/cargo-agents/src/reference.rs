@@ -1,0 +1,126 @@
+//! Reference pages that are made from what the program says itself: its commands, and what it tells while it works.
+//!
+//! `UPDATE_DOCS=1 cargo test -p cargo-agents reference` writes them anew.
+
+use agents_system::explain::ErrorKind;
+use agents_testkit::pages::check_generated;
+use serde_json::Value;
+
+use crate::args;
+
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+
+/// The words that stand before a command, and the command, without options that count everywhere.
+fn commands(command: &clap::Command, path: &str, found: &mut Vec<(String, clap::Command)>) {
+    for inner in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+        let path = format!("{path} {}", inner.get_name());
+        let own = inner.clone().term_width(100).mut_args(|arg| {
+            let is_everywhere = arg.is_global_set();
+            arg.hide(is_everywhere)
+        });
+        found.push((path.clone(), own));
+        commands(inner, &path, found);
+    }
+}
+
+#[test]
+fn the_page_of_commands_holds_all_of_them() {
+    let grammar = args::manual();
+    let mut found = Vec::new();
+    commands(&grammar, "cargo agents", &mut found);
+    assert!(found.len() > 70, "{}", found.len());
+    let mut everywhere = grammar
+        .clone()
+        .term_width(100)
+        .mut_subcommands(|inner| inner.hide(true))
+        .help_template("{options}");
+    let exit = |kind: ErrorKind, what: &str| {
+        format!("| {} | `{}` | {what} |\n", kind.exit_code(), kind.word())
+    };
+    let mut page = format!(
+        "# Commands\n\nGenerated from the grammar of the program; a test keeps it true. `cargo agents COMMAND --help` prints the same, \
+         `cargo agents man COMMAND` as a manual page. Plugins bring more commands: `cargo agents --help` lists those that there are \
+         where you stand.\n\n\
+         ## Options that every command has\n\n```text\n{}\n```\n\n\
+         ## Exit codes\n\n| code | `kind` in `--json` | when |\n|---|---|---|\n| 0 | | done |\n{}{}{}{}{}{}\n\
+         A command of a plugin ends with what its program ends with. A reader that goes away (`| head`) is no failure.\n",
+        everywhere.render_help().to_string().trim_end(),
+        exit(
+            ErrorKind::Failure,
+            "it ran, and something in it failed; `sync --check` and `doctor` found something"
+        ),
+        exit(ErrorKind::Usage, "the command line, a configuration file or a manifest is wrong"),
+        exit(ErrorKind::Refused, "a rule forbids it"),
+        exit(ErrorKind::Network, "the network, or whoever answers there"),
+        exit(ErrorKind::Bug, "a mistake of ours, which says what to report"),
+        exit(ErrorKind::Cancelled, "you stopped it"),
+    );
+    for (path, mut command) in found {
+        let level = "#".repeat(path.split(' ').count() - 1);
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        let help = command.render_help().to_string();
+        // The first lines of it are the heading here.
+        let help = help.split_once("Usage: ").map_or(help.as_str(), |(_, usage)| usage).trim_end();
+        page.push_str(&format!("\n{level} `{path}`\n\n{about}.\n\n```text\n{help}\n```\n"));
+    }
+    check_generated(&format!("{DOCS}/commands.md"), &page);
+}
+
+/// A table of what can be in each variant: the value of its tag, what it means, and its fields.
+fn variants(of: &Value, tag: &str) -> String {
+    let line = |text: &Value| {
+        let text = text["description"].as_str().unwrap_or_default().replace('\n', " ");
+        text.trim_end_matches('.').replace('|', "\\|")
+    };
+    let row = |variant: &Value| {
+        let name = variant["properties"][tag]["const"].as_str().unwrap().to_owned();
+        let fields = variant["properties"].as_object().unwrap().iter();
+        let fields: Vec<String> = fields
+            .filter(|(field, _)| *field != tag)
+            .map(|(field, about)| format!("`{field}`: {}", line(about)))
+            .collect();
+        format!("| `{name}` | {} | {} |\n", line(variant), fields.join("<br>"))
+    };
+    of["oneOf"].as_array().unwrap().iter().map(row).collect()
+}
+
+#[test]
+fn the_page_of_events_holds_all_of_them() {
+    // The schemas are compared with the types where those are.
+    let schema = |name: &str| -> Value {
+        let text = fs_err::read_to_string(format!("{DOCS}/json/{name}.schema.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let (task, plan) = (schema("task-event"), schema("plan-run"));
+    let head = |tag: &str| format!("| `{tag}` | what | besides |\n|---|---|---|\n");
+    let page = format!(
+        "# Events\n\nGenerated from the published schemas; a test keeps it true.\n\n\
+         What happens is told while it happens, one object of JSON a line, by `cargo agents task run --json`, `task batch --json`, \
+         `task attach --json` and `plan run --json`. Names and meanings stay; more fields and more events may come, so leave alone what you do not know. \
+         The transcript of a task (`task logs`) holds the messages themselves, and is described with [tasks](tasks.md).\n\n\
+         ## Of a task\n\nEvery line has `task` (its id) and `path` (where it stands among those that started it). \
+         The first is `started`, the last is `ended`, and there is exactly one of each. [Schema](json/task-event.schema.json).\n\n{}{}\n\
+         ### How a task ends\n\n`outcome.ending` of the last line, by `state`; what failed has a `why`:\n\n{}{}\n{}{}\n\
+         ## Of a run of a plan\n\n[Schema](json/plan-run.schema.json).\n\n{}{}\n\
+         An `event` has {}. What is in the journal is told after it is written: [plans](plans.md).\n",
+        head("event"),
+        variants(&task, "event"),
+        head("state"),
+        variants(&task["$defs"]["Ending"], "state"),
+        head("why"),
+        variants(failures(&task["$defs"]["Ending"]), "why"),
+        head("line"),
+        variants(&plan, "line"),
+        plan["$defs"]["EventView"]["properties"]["event"]["description"]
+            .as_str()
+            .unwrap()
+            .replace('\n', " "),
+    );
+    check_generated(&format!("{DOCS}/events.md"), &page);
+}
+
+/// The endings that say why.
+fn failures(ending: &Value) -> &Value {
+    let all = ending["oneOf"].as_array().unwrap();
+    all.iter().find(|it| it["properties"]["state"]["const"] == "failed").unwrap()
+}

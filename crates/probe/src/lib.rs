@@ -1,0 +1,35 @@
+//! Whether coding agents really load what is written for them.
+//!
+//! Hosts change with every release, and most of them ignore silently what they do not understand. So this room asks them: it starts
+//! a host without a terminal, in a home of its own, against a scripted model, after our own `sync`. The model
+//! tries everything that was brought; from what reached it, and from what ran, it is plain what the host has loaded.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`client`] | one file per host that we know how to start: the user's own files and environment, its command line |
+//! | [`sample`] | a workspace, and a plugin with one thing of each kind |
+//! | [`notes`] | the MCP server of that plugin |
+//! | [`dialogue`] | what the scripted model says |
+//! | [`seen`] | what was loaded |
+//! | [`session`] | all of it once: one host in a throw-away home |
+//! | [`network`] | a network in which nobody can be called |
+//!
+//! `cargo agents doctor --probe` is a [`session::Session`] for each installed host; `suites/hosts` uses the same parts with hosts that it
+//! installs, and looks at more.
+//!
+//! ```
+//! use agents_probe::{client, sample::Servers};
+//!
+//! let claude = client::of_host("claude").unwrap();
+//! assert_eq!(Servers::Each.call(claude.as_ref()).0, "mcp__notes__look_up");
+//! assert_eq!(Servers::One.call(claude.as_ref()).0, "mcp__cargo-agents__call_tool");
+//! assert!(client::of_host("zed").is_none(), "an editor has no session without a window");
+//! ```
+
+pub mod client;
+pub mod dialogue;
+pub mod network;
+pub mod notes;
+pub mod sample;
+pub mod seen;
+pub mod session;

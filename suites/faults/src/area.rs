@@ -1,0 +1,100 @@
+//! What is broken.
+
+use camino::Utf8Path;
+
+use crate::{chance::Chance, fault::Fault, hooks, install, plan, seen::Seen, sync, task, trust};
+
+/// What is broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Area {
+    /// `sync`, `uninstall` and `init`.
+    Sync,
+    /// Programs of plugins.
+    Install,
+    /// What hosts are answered.
+    Hooks,
+    /// `update` and `use`.
+    Trust,
+    /// Tasks.
+    Task,
+    /// Plans.
+    Plan,
+}
+
+impl Area {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Sync, Self::Install, Self::Hooks, Self::Trust, Self::Task, Self::Plan];
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Sync => "sync",
+            Self::Install => "install",
+            Self::Hooks => "hooks",
+            Self::Trust => "trust",
+            Self::Task => "task",
+            Self::Plan => "plan",
+        }
+    }
+
+    /// What can go wrong there.
+    pub(crate) fn faults(self) -> &'static [Fault] {
+        use Fault::{
+            AtOnce, Client, Clock, FullDisk, Keeper, Kill, Massacre, Nothing, ReadOnly, Supervisor,
+            Tool, Worker,
+        };
+        match self {
+            Self::Sync => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Massacre, Nothing],
+            Self::Install => &[Kill, FullDisk, ReadOnly, AtOnce, Massacre, Nothing],
+            Self::Hooks => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Nothing],
+            Self::Trust => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Nothing],
+            Self::Task => {
+                &[Supervisor, Worker, Client, Tool, Keeper, FullDisk, ReadOnly, Massacre, Nothing]
+            }
+            Self::Plan => &[Kill, FullDisk, Clock, AtOnce, Nothing],
+        }
+    }
+
+    /// What must be true afterwards, for the page.
+    pub(crate) fn promise(self) -> &'static str {
+        match self {
+            Self::Sync => {
+                "`sync`, `uninstall` and `init` for four hosts with files of the user's own, in three workspaces of one home: \
+                 every line of the user's still stands, every file is whole, every skill is whole, the ledger can be read; the next `sync` comes to the same state as one \
+                 that nothing happened to, leaves no unfinished file, and after `uninstall` everything is as it was to the byte"
+            }
+            Self::Install => {
+                "a program that a plugin brings from git: whoever runs it gets what it says or an error that says why, it is installed once, never half, and the next run works"
+            }
+            Self::Hooks => {
+                "six hosts ask about a command that a plugin denies and one that it does not: each is answered as if nothing had happened, in its own format"
+            }
+            Self::Trust => {
+                "`update`, `use` and `sync` of a dependency with changed content: `agents.lock` and `config.toml` are the old or the new ones, never in between, the installed skill is \
+                 whole, and afterwards `update` and `sync --locked` work"
+            }
+            Self::Task => {
+                "every task is in one documented state, everything that the model saw is in the transcript, nothing was done twice, no process is left, and what did not complete goes on"
+            }
+            Self::Plan => {
+                "every run can be resumed and ends with all results; what had ended is not paid for again, no effect is missing, the journal is sound"
+            }
+        }
+    }
+
+    /// Breaks it once, and looks at what is left.
+    pub(crate) fn round(
+        self,
+        fault: Fault,
+        chance: &mut Chance,
+        program: &Utf8Path,
+    ) -> anyhow::Result<Seen> {
+        match self {
+            Self::Sync => sync::round(fault, chance, program),
+            Self::Install => install::round(fault, chance, program),
+            Self::Hooks => hooks::round(fault, chance, program),
+            Self::Trust => trust::round(fault, chance, program),
+            Self::Task => task::round::round(fault, chance, program),
+            Self::Plan => plan::round(fault, chance, program),
+        }
+    }
+}

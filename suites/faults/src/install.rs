@@ -1,0 +1,101 @@
+//! Programs that plugins bring: installed once, never half.
+
+use std::process::{Child, Output};
+
+use agents_testkit::{repo::Repo, scratch};
+use camino::Utf8Path;
+
+use crate::{
+    area::Area,
+    chance::Chance,
+    fault::Fault,
+    ground::Ground,
+    seen::{Checks, Seen, said},
+};
+
+/// What the program says.
+const SAYS: &str = "tool runs\n";
+
+pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> anyhow::Result<Seen> {
+    let ground = Ground::new(program, fault)?;
+    let log = ground.sample.scratch().path("installed");
+    let repo = Repo::init(ground.sample.scratch().path("repo"));
+    // The program needs what the install command makes, so that half an installation does not work.
+    repo.write("tool", "#!/bin/sh\ncat \"$(dirname \"$0\")/made\"\n");
+    repo.write("large", "x".repeat(chance.below(200_000)));
+    repo.commit("tool");
+    let pause = chance.below(100);
+    let manifest = format!(
+        "name = \"p\"\ncrates = [\"*\"]\n[subcommand.tool]\ndescription = \"x\"\n\
+         command = {{ source = \"git\", url = \"{}\", executable = \"tool\", \
+         install_commands = [\"printf 'tool ' > made; sleep 0.0{pause}; echo runs >> made; echo x >> '{log}'\"] }}\n",
+        repo.url()
+    );
+    scratch::write(&ground.home().join("plugins/p/SYMPOSIUM.toml"), manifest);
+    let installs = || fs_err::read_to_string(&log).unwrap_or_default().lines().count();
+    let mut checks = Checks::default();
+    let (runs, hit, happened) = match fault {
+        Fault::AtOnce | Fault::Massacre => crowd(&ground, fault, chance, &mut checks)?,
+        _ => {
+            let ran = ground.under(fault, ground.command(0, &["tool"]), chance)?;
+            checks.at_worst_failed("tool", &ran.output);
+            right(&ran.output, !fault.may_fail(), &mut checks);
+            (1, ran.hit, ran.how)
+        }
+    };
+    if matches!(fault, Fault::AtOnce | Fault::Nothing) {
+        checks.must(installs() == 1, || format!("it was installed {} times", installs()));
+    }
+    right(&ground.run(1, &["tool"])?, true, &mut checks);
+    let done = installs();
+    for which in 0..2 {
+        right(&ground.run(which, &["tool"])?, true, &mut checks);
+    }
+    checks.must(installs() == done, || "what is installed was installed again".to_owned());
+    let mut left = ground.unfinished()?;
+    if !left.is_empty() {
+        checks.worked("cache prune", &ground.run(0, &["cache", "prune"])?);
+        left = ground.unfinished()?;
+    }
+    checks.must(left.is_empty(), || format!("LEFT BEHIND: {left:?}"));
+    let kept = if checks.is_good() { None } else { Some(ground.keep()?) };
+    let (checked, problems) = checks.over();
+    Ok(Seen { area: Area::Install, fault, hit, runs, checked, problems, happened, kept })
+}
+
+/// It said what it has to say, and nothing else; perhaps it did not come to that.
+fn right(output: &Output, must: bool, checks: &mut Checks) {
+    let says = output.stdout == SAYS.as_bytes() && output.status.success();
+    let silent = output.stdout.is_empty() && !output.status.success();
+    checks.must(says || (silent && !must), || format!("`tool` said {}", said(output)));
+}
+
+fn crowd(
+    ground: &Ground,
+    fault: Fault,
+    chance: &mut Chance,
+    checks: &mut Checks,
+) -> anyhow::Result<(usize, bool, String)> {
+    let mut running: Vec<Child> = Vec::new();
+    for at in 0..3 + chance.below(3) {
+        running.push(ground.command(at, &["tool"]).spawn()?);
+        std::thread::sleep(chance.moment(30));
+    }
+    let runs = running.len();
+    let mut killed = 0;
+    for mut child in running {
+        let mut dies = fault == Fault::Massacre && chance.percent(60);
+        if dies {
+            std::thread::sleep(chance.moment(60));
+            dies = child.try_wait()?.is_none();
+            child.kill()?;
+        }
+        killed += usize::from(dies);
+        let output = child.wait_with_output()?;
+        if !dies {
+            right(&output, true, checks);
+        }
+    }
+    let hit = fault == Fault::AtOnce || killed > 0;
+    Ok((runs, hit, format!("{runs} at once, {killed} killed")))
+}

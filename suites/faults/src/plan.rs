@@ -1,0 +1,221 @@
+//! Plans: whatever happens, a run is resumed, and what had ended is not paid for again.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    process::{Command, Output},
+};
+
+use agents_testkit::{
+    harm::{Harm, Place},
+    scratch,
+};
+use camino::Utf8Path;
+use serde_json::Value;
+
+use crate::{
+    area::Area,
+    chance::Chance,
+    fault::Fault,
+    ground::Ground,
+    seen::{Checks, Seen, said},
+};
+
+const JOURNAL: Place<'static> = Place::File("journal.db-wal");
+const RUN: [&str; 6] = ["plan", "run", "plan.toml", "--fresh", "--allow", "bash"];
+const RESUME: [&str; 6] = ["plan", "resume", "last", "--fresh", "--allow", "bash"];
+const DAY: i64 = 24 * 60 * 60;
+
+/// Chains that split and meet. Each task leaves a line, and has an answer only for what it must be told.
+fn write_plan(ground: &Ground, tasks: usize) {
+    let mut plan = "plan = \"several\"\n[concurrency]\ntotal = 3\n".to_owned();
+    let mut script = String::new();
+    for at in 0..tasks {
+        let needs: Vec<usize> = match at {
+            0 => Vec::new(),
+            _ if at % 5 == 0 => vec![at - 1, at / 2],
+            _ => vec![at / 2],
+        };
+        let refers: String =
+            needs.iter().map(|on| format!(" ${{{{ tasks.t{on}.text }}}}")).collect();
+        plan.push_str(&format!(
+            "[[tasks]]\nid = \"t{at}\"\nagent = \"helper\"\nprompt = \"TASK {at}:{refers}\"\n"
+        ));
+        let told: String = needs.iter().map(|on| format!(" result {on}.")).collect();
+        script.push_str(&format!(
+            "[[replies]]\nwhen = {{ result = \"did {at}.\" }}\ntext = \"result {at}.\"\n\
+             [[replies]]\nwhen = {{ text = \"TASK {at}:{told}\" }}\n\
+             calls = [{{ name = \"bash\", input = {{ command = \"echo t{at} >> effects; echo did {at}.\" }} }}]\n"
+        ));
+    }
+    let file = ground.home().join("script.toml");
+    scratch::write(&file, script);
+    ground.configure(&format!("[providers.demo]\nkind = \"script\"\nscript = \"{file}\""));
+    let helper = "---\nname: helper\ndescription: helps\n---\nYou help.\n";
+    scratch::write(&ground.user().join(".agents/agents/helper.md"), helper);
+    scratch::write(&ground.workspace(0).join("plan.toml"), plan);
+}
+
+/// A run that is looked at from outside.
+struct Stage {
+    ground: Ground,
+    tasks: usize,
+}
+
+impl Stage {
+    fn document(&self, args: &[&str]) -> anyhow::Result<Value> {
+        let args = [&["plan"], args, &["--json"]].concat();
+        let output = self.ground.run(0, &args)?;
+        serde_json::from_slice(&output.stdout)
+            .map_err(|error| anyhow::anyhow!("{error}: {}", said(&output)))
+    }
+
+    /// The state of the run, if there is one.
+    fn state(&self) -> anyhow::Result<Option<String>> {
+        let runs = self.document(&["list"])?;
+        Ok(runs["runs"][0]["state"].as_str().map(str::to_owned))
+    }
+
+    /// How often each task did what it is for.
+    fn effects(&self) -> BTreeMap<String, usize> {
+        let file = self.ground.workspace(0).join("effects");
+        let mut counts = BTreeMap::new();
+        for line in fs_err::read_to_string(file).unwrap_or_default().lines() {
+            *counts.entry(line.to_owned()).or_default() += 1;
+        }
+        counts
+    }
+
+    /// The tasks that ended, as the journal has it.
+    fn ended(&self) -> anyhow::Result<BTreeSet<String>> {
+        let logs = self.document(&["logs", "last"])?;
+        let events = logs["events"].as_array().cloned().unwrap_or_default();
+        let ended = events.iter().filter(|it| it["event"] == "ended");
+        Ok(ended.filter_map(|it| it["task"].as_str().map(str::to_owned)).collect())
+    }
+}
+
+pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> anyhow::Result<Seen> {
+    let ground = Ground::new(program, fault)?;
+    let tasks = 6 + chance.below(10);
+    write_plan(&ground, tasks);
+    let stage = Stage { ground, tasks };
+    let mut checks = Checks::default();
+    let (hit, happened) = broken(&stage, fault, chance, &mut checks)?;
+    resumed(&stage, fault, chance, &mut checks)?;
+    let kept = if checks.is_good() { None } else { Some(stage.ground.keep()?) };
+    let (checked, problems) = checks.over();
+    let happened = format!("{tasks} tasks, {happened}");
+    Ok(Seen { area: Area::Plan, fault, hit, runs: 1, checked, problems, happened, kept })
+}
+
+/// Runs the plan while it goes wrong; whether it did, and how.
+fn broken(
+    stage: &Stage,
+    fault: Fault,
+    chance: &mut Chance,
+    checks: &mut Checks,
+) -> anyhow::Result<(bool, String)> {
+    let mut command = stage.ground.command(0, &RUN);
+    let step = 1 + chance.below(6 * stage.tasks);
+    let harm = match fault {
+        Fault::Kill if chance.percent(40) => Some(Harm::Before(step)),
+        Fault::Kill if chance.percent(60) => Some(Harm::Torn(step)),
+        Fault::Clock => {
+            let days = i64::try_from(1 + chance.below(3650))?;
+            let by = if chance.percent(50) { days * DAY } else { -days * DAY };
+            Some(if chance.percent(70) { Harm::Jump { at: step, by } } else { Harm::Clock(by) })
+        }
+        _ => None,
+    };
+    let (output, how) = match (harm, fault) {
+        (Some(harm), _) => {
+            harm.put(JOURNAL, &mut command);
+            (command.output()?, format!("{harm:?}"))
+        }
+        (None, Fault::Kill | Fault::AtOnce) => killed(&mut command, chance)?,
+        (None, Fault::FullDisk) => stage.ground.filled_while(&mut command, chance)?,
+        (None, _) => (command.output()?, "alone".to_owned()),
+    };
+    checks.at_worst_failed("plan run", &output);
+    if !fault.may_fail() && fault != Fault::AtOnce {
+        checks.worked("plan run", &output);
+    }
+    let dies = matches!(fault, Fault::Kill | Fault::AtOnce);
+    Ok((!dies || output.status.code().is_none(), how))
+}
+
+fn killed(command: &mut Command, chance: &mut Chance) -> anyhow::Result<(Output, String)> {
+    let moment = chance.moment(500);
+    let mut child = command.spawn()?;
+    std::thread::sleep(moment);
+    child.kill()?;
+    Ok((child.wait_with_output()?, format!("killed after {moment:?}")))
+}
+
+/// Goes on, perhaps several times at once, and sees that it comes to its end.
+fn resumed(
+    stage: &Stage,
+    fault: Fault,
+    chance: &mut Chance,
+    checks: &mut Checks,
+) -> anyhow::Result<()> {
+    let paid = match stage.state()? {
+        Some(_) => stage.ended()?,
+        None => BTreeSet::new(),
+    };
+    let before = stage.effects();
+    for _ in 0..3 {
+        let args = match stage.state()?.as_deref() {
+            Some("completed") => break,
+            Some(_) => &RESUME,
+            // It was killed before there was anything to resume.
+            None => &RUN,
+        };
+        let several = if fault == Fault::AtOnce && args == &RESUME { 3 } else { 1 };
+        let mut open = Vec::new();
+        for _ in 0..several {
+            open.push(stage.ground.command(0, args).spawn()?);
+            std::thread::sleep(chance.moment(30));
+        }
+        let mut worked = 0;
+        for child in open {
+            let output = child.wait_with_output()?;
+            checks.at_worst_failed("plan resume", &output);
+            // Whoever comes later finds somebody who is at it, or nothing to do.
+            let told = String::from_utf8_lossy(&output.stderr);
+            let busy = told.contains("another process") || told.contains("has ended: completed");
+            worked += usize::from(output.status.success());
+            checks.must(output.status.success() || (several > 1 && busy), || {
+                format!("`plan resume` does not go on: {}", said(&output))
+            });
+        }
+        checks.must(worked > 0, || "of several `plan resume` none went on".to_owned());
+    }
+    let state = stage.state()?;
+    checks.must(state.as_deref() == Some("completed"), || format!("the run is {state:?}"));
+    let after = stage.effects();
+    for at in 0..stage.tasks {
+        let task = format!("t{at}");
+        let (was, is) = (before.get(&task), after.get(&task).copied().unwrap_or_default());
+        checks.must(is > 0, || format!("LOST: `{task}` did nothing"));
+        if paid.contains(&task) {
+            checks.must(was == Some(&is), || format!("TWICE: `{task}` was paid for already"));
+        }
+        // What ran when it was cut off is done again; nothing else is.
+        let most = 1 + was.copied().unwrap_or_default().min(1);
+        checks.must(is <= most, || format!("TWICE: `{task}` ran {is} times"));
+    }
+    let shown = stage.document(&["show", "last"])?;
+    for task in shown["tasks"].as_array().into_iter().flatten() {
+        let name = task["task"].as_str().unwrap_or_default();
+        let expected = format!("result {}.", name.trim_start_matches('t'));
+        let good = task["state"] == "completed" && task["outcome"]["text"] == expected.as_str();
+        checks.must(good, || format!("the end of `{name}` is another: {task}"));
+    }
+    let checked = stage.document(&["check-journal", "last"])?;
+    let problems = &checked["runs"][0]["problems"];
+    checks.must(problems.as_array().is_some_and(Vec::is_empty), || {
+        format!("the journal is not sound: {problems}")
+    });
+    Ok(())
+}

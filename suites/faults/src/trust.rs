@@ -1,0 +1,87 @@
+//! `update`, `use` and `sync` of content that changed: what was agreed to is never in between.
+
+use camino::Utf8Path;
+
+use crate::{
+    area::Area,
+    chance::Chance,
+    fault::Fault,
+    ground::Ground,
+    seen::{Checks, Seen},
+};
+
+fn skill(version: &str) -> String {
+    let rest = "Prepare statements.\n".repeat(300);
+    format!("---\nname: usage\ndescription: Use when writing SQL\n---\nFor {version}.\n{rest}")
+}
+
+fn publish(ground: &Ground, version: &str) -> anyhow::Result<()> {
+    let files = [("src/lib.rs", ""), ("skills/usage/SKILL.md", &skill(version))];
+    ground.sample.vendor().krate("tiny-sql", version, "authors = [\"Ada\"]", &files);
+    ground.sample.cargo_in(&ground.workspace(0), &["generate-lockfile"]);
+    ground.prepare(0, &["plugin", "sync"])
+}
+
+pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> anyhow::Result<Seen> {
+    let ground = Ground::new(program, fault)?;
+    let plain = "hosts = [\"claude\", \"codex\"]\nhook-scope = \"project\"";
+    let used = format!("{plain}\n[plugins]\nuse = [\"tiny-sql\"] # agreed");
+    let (at_first, args): (&str, &[&str]) = match chance.below(5) {
+        0 => (plain, &["use", "tiny-sql", "--global"]),
+        1 => (plain, &["use", "tiny-sql"]),
+        2 => (&used, &["sync"]),
+        _ => (&used, &["update", "--yes"]),
+    };
+    ground.configure(at_first);
+    publish(&ground, "0.3.1")?;
+    ground.prepare(0, &["sync"])?;
+    publish(&ground, "0.3.2")?;
+    let files = [ground.workspace(0).join("agents.lock"), ground.home().join("config.toml")];
+    let look = || files.clone().map(|file| fs_err::read_to_string(file).unwrap_or_default());
+    let (old, what) = (look(), args.join(" "));
+    let mut checks = Checks::default();
+    let (runs, hit, happened) = if fault == Fault::AtOnce {
+        let started: Result<Vec<_>, _> = (0..4).map(|_| ground.command(0, args).spawn()).collect();
+        for child in started? {
+            checks.worked(&what, &child.wait_with_output()?);
+        }
+        (4, true, format!("4 `{what}` at once"))
+    } else {
+        let ran = ground.under(fault, ground.command(0, args), chance)?;
+        checks.at_worst_failed(&what, &ran.output);
+        if !fault.may_fail() {
+            checks.worked(&what, &ran.output);
+        }
+        (1, ran.hit, format!("`{what}` {}", ran.how))
+    };
+    let now = look();
+    let installed = ground.workspace(0).join(".claude/skills/usage/SKILL.md");
+    if let Ok(text) = fs_err::read_to_string(&installed) {
+        let known = ["0.3.1", "0.3.2"].iter().any(|version| text == skill(version));
+        checks.must(known, || format!("TORN: the installed skill is {text:?}"));
+    }
+    checks.worked(&what, &ground.run(0, args)?);
+    let middle = look();
+    for args in [&["update", "--yes"][..], &["sync"], &["sync", "--locked"], &["sync", "--check"]] {
+        checks.worked(&args.join(" "), &ground.run(0, args)?);
+    }
+    let new = look();
+    for at in 0..files.len() {
+        let whole = [&old[at], &middle[at], &new[at]].contains(&&now[at]);
+        checks.must(whole, || format!("TORN: `{}` is {:?}", files[at], now[at]));
+    }
+    checks.must(new[1].contains("# mine\n") && new[1].contains(" # mine too\n"), || {
+        format!("LOST: a comment of the user's: {:?}", new[1])
+    });
+    let text = fs_err::read_to_string(&installed).unwrap_or_default();
+    checks.must(text == skill("0.3.2"), || format!("what was agreed to is not there: {text:?}"));
+    let mut left = ground.unfinished()?;
+    if !left.is_empty() {
+        ground.run(0, &["doctor", "--fix"])?;
+        left = ground.unfinished()?;
+    }
+    checks.must(left.is_empty(), || format!("LEFT BEHIND: {left:?}"));
+    let kept = if checks.is_good() { None } else { Some(ground.keep()?) };
+    let (checked, problems) = checks.over();
+    Ok(Seen { area: Area::Trust, fault, hit, runs, checked, problems, happened, kept })
+}

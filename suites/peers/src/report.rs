@@ -1,0 +1,176 @@
+//! The tables: what both take, and what both do.
+
+use std::{io::Write as _, process::ExitCode};
+
+use hosts_suite::table::{Page, render};
+
+use crate::{
+    measure::Measured,
+    once::Sample,
+    program::Who,
+    scenes::{Scene, Seen, Verdict},
+};
+
+/// Everything that was seen.
+#[derive(Default)]
+pub(crate) struct Report {
+    pub(crate) measured: Vec<Measured>,
+    /// In the order of [`Who::BOTH`].
+    pub(crate) scenes: Vec<(&'static Scene, [Seen; 2])>,
+}
+
+impl Report {
+    /// Both tables on standard output and, if asked for, on the page; 1 where we did not do what must be done.
+    pub(crate) fn conclude(&self, update_docs: bool) -> anyhow::Result<ExitCode> {
+        let (costs, behaviour) = (self.costs(), self.behaviour());
+        writeln!(std::io::stdout(), "{costs}\n{behaviour}")?;
+        if update_docs {
+            let rounds = self.measured.first().map_or(0, |it| it.rounds.len());
+            let before = format!("{COSTS}{rounds} rounds, in turns.\n");
+            let score = self.score();
+            PAGE.write(&format!(
+                "{before}\n{costs}\n{COSTS_AFTER}\n{BEHAVIOUR}\n{score}\n{behaviour}"
+            ))?;
+        }
+        let bad = |seen: &[Seen; 2]| seen[0].verdict == Verdict::Bad;
+        let all_good = !self.scenes.iter().any(|(_, seen)| bad(seen));
+        Ok(if all_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    fn costs(&self) -> String {
+        let head = [
+            "",
+            "wall time, times ours",
+            "ours, ms",
+            "Symposium, ms",
+            "CPU time, times ours",
+            "ours, MB",
+            "Symposium, MB",
+            "system calls, ours",
+            "Symposium",
+            "network attempts, ours",
+            "Symposium",
+        ];
+        render(&head, self.measured.iter().map(row))
+    }
+
+    fn behaviour(&self) -> String {
+        let head = ["given", "must come of it", Who::Ours.name(), Who::Peer.name()];
+        let cell = |seen: &Seen| match seen.verdict {
+            Verdict::Good => format!("yes: {}", seen.told),
+            Verdict::Bad => format!("NO: {}", seen.told),
+            Verdict::NotTried => seen.told.clone(),
+        };
+        let lines = self.scenes.iter().map(|(scene, seen)| {
+            let [ours, peer] = seen.each_ref().map(cell);
+            vec![scene.given.to_owned(), scene.wanted.to_owned(), ours, peer]
+        });
+        render(&head, lines)
+    }
+
+    /// How many of them came out as they must.
+    fn score(&self) -> String {
+        let [ours, peer] = [0, 1].map(|at| {
+            self.scenes.iter().filter(|(_, seen)| seen[at].verdict == Verdict::Good).count()
+        });
+        let tried = self.scenes.len();
+        format!(
+            "As it must be: {ours} of {tried} with `cargo agents`, {peer} of {tried} with Symposium.\n"
+        )
+    }
+}
+
+fn row(measured: &Measured) -> Vec<String> {
+    let ratio = |of: fn(&Sample) -> f64| {
+        let ratios = measured.rounds.iter().map(|[ours, peer]| of(peer) / of(ours));
+        Spread::of(ratios).told()
+    };
+    let median = |at: usize, of: fn(&Sample) -> f64| {
+        Spread::of(measured.rounds.iter().map(|pair| of(&pair[at]))).median
+    };
+    let wall = |sample: &Sample| sample.wall.as_secs_f64() * 1000.0;
+    let cpu = |sample: &Sample| sample.cpu.as_secs_f64() * 1000.0;
+    // Below 2^53 there is nothing to lose, and no program is that large.
+    let memory = |sample: &Sample| sample.memory as f64 / 1024.0;
+    let traced = |of: fn(&crate::trace::Traced) -> usize| match &measured.traced {
+        Some(both) => both.each_ref().map(|it| of(it).to_string()),
+        None => [(); 2].map(|()| "not measured".to_owned()),
+    };
+    let [ours_calls, peer_calls] = traced(|it| it.calls);
+    let [ours_asked, peer_asked] = traced(|it| it.asked.len());
+    vec![
+        measured.case.told.to_owned(),
+        ratio(wall),
+        format!("{:.1}", median(0, wall)),
+        format!("{:.1}", median(1, wall)),
+        ratio(cpu),
+        format!("{:.1}", median(0, memory)),
+        format!("{:.1}", median(1, memory)),
+        ours_calls,
+        peer_calls,
+        ours_asked,
+        peer_asked,
+    ]
+}
+
+/// What many numbers come to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Spread {
+    least: f64,
+    lower: f64,
+    median: f64,
+    upper: f64,
+    most: f64,
+}
+
+impl Spread {
+    fn of(numbers: impl Iterator<Item = f64>) -> Self {
+        let mut sorted: Vec<f64> = numbers.collect();
+        sorted.sort_by(f64::total_cmp);
+        let at = |part: usize| {
+            let last = sorted.len().saturating_sub(1);
+            sorted.get(last * part / 4).copied().unwrap_or(f64::NAN)
+        };
+        Self { least: at(0), lower: at(1), median: at(2), upper: at(3), most: at(4) }
+    }
+
+    fn told(self) -> String {
+        let Self { least, lower, median, upper, most } = self;
+        format!("**{median:.1}** ({lower:.1}-{upper:.1}; {least:.1}-{most:.1})")
+    }
+}
+
+const PAGE: Page<'static> = Page {
+    name: "real-peers.md",
+    before: "# Seen beside Symposium\n\n\
+    Written by `cargo run -p peers-suite -- --update-docs`. Both programs in the `release` profile: Symposium 0.5.1 as `cargo install --locked symposium` builds it, ours as\n\
+    `cargo build --release` does. Both are given the same files: workspace, registry of plugins, configuration (`SYMPOSIUM_HOME`, which we read too) and hosts' files. Nothing can be\n\
+    reached over the network, and cargo is called without rustup's proxy in between, which only helps who calls cargo.\n",
+    after: "",
+};
+
+const COSTS: &str = "## What it costs\n\n\
+    A workspace of 20 members with 40 direct and 90 indirect dependencies, 101 plugins in a directory of which 6 apply, three hosts (Claude Code, Codex, Kiro). All caches are warm, but for\n\
+    the first `sync`, before which everything that was written is removed. No registry of git, no updates.\n";
+
+const COSTS_AFTER: &str = "\
+    - **times ours**: Symposium's divided by ours, of the two starts of one round; the median, then the quartiles and the extremes. Which of the two goes first changes from round to round.\n\
+    - **CPU time** is that of all processes that a start needs; **MB** is the resident peak of the largest of them (medians), cargo included where it is called.\n\
+    - **System calls** of the whole process tree in one more start, and **network attempts** among them: `connect` or `sendto` with an internet address, counted by strace.\n\
+    - Less than 4 MB cannot be seen: so much does whoever starts and measures take, until it has become the other program.\n\
+    - A first `sync` of ours waits for the disk once for each file of a host, and then gives it its name, so that a power cut leaves the old file or the new one. Symposium does not wait.\n";
+
+const BEHAVIOUR: &str = "## What they do\n\n\
+    Each line is one function that both programs go through, and that looks at what is on the disk, on the streams and among the processes. What comes after `yes` and `NO` is what it saw.\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_told_by_its_quartiles() {
+        let spread = Spread::of([5.0, 1.0, 3.0, 2.0, 4.0].into_iter());
+        assert_eq!(spread.told(), "**3.0** (2.0-4.0; 1.0-5.0)");
+        assert_eq!(Spread::of([7.0].into_iter()).told(), "**7.0** (7.0-7.0; 7.0-7.0)");
+    }
+}
