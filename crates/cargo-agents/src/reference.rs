@@ -38,7 +38,7 @@ fn the_page_of_commands_holds_all_of_them() {
         format!("| {} | `{}` | {what} |\n", kind.exit_code(), kind.word())
     };
     let mut page = format!(
-        "# Commands\n\nGenerated from the grammar of the program; a test keeps it true. `cargo agents COMMAND --help` prints the same, \
+        "# Commands\n\nGenerated from the grammar of the program; a test keeps it true. `--help` after a command prints the same, \
          `cargo agents man COMMAND` as a manual page. Plugins bring more commands: `cargo agents --help` lists those that there are \
          where you stand.\n\n\
          ## Options that every command has\n\n```text\n{}\n```\n\n\

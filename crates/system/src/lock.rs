@@ -19,7 +19,26 @@ use crate::{
 /// when the process dies, so there is never a stale one.
 #[derive(Debug)]
 pub struct Lock {
-    file: Arc<File>,
+    file: Arc<Locked>,
+}
+
+/// A file that is locked as long as this is there.
+#[derive(Debug)]
+pub(crate) struct Locked(File);
+
+impl Locked {
+    /// Another handle of the same opened file.
+    pub(crate) fn try_clone(&self) -> io::Result<File> {
+        self.0.try_clone()
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // Closing it is not enough: a child that another thread is just starting has all of our files until it becomes another program. What
+        // cannot be unlocked is unlocked when that is so.
+        let _ = self.0.unlock();
+    }
 }
 
 /// Why a lock was not had.
@@ -78,7 +97,7 @@ impl Lock {
         let since = Instant::now();
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Self { file: Arc::new(file) }),
+                Ok(()) => return Ok(Self { file: Arc::new(Locked(file)) }),
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
                 Err(TryLockError::WouldBlock) => {}
             }
@@ -94,7 +113,7 @@ impl Lock {
     }
 
     /// The opened file: whoever keeps it open keeps the lock.
-    pub(crate) fn shared(&self) -> Arc<File> {
+    pub(crate) fn shared(&self) -> Arc<Locked> {
         Arc::clone(&self.file)
     }
 
@@ -102,7 +121,7 @@ impl Lock {
     pub fn try_join(path: &Utf8Path) -> io::Result<Option<Self>> {
         let file = File::options().create(true).append(true).open(path)?;
         match file.try_lock_shared() {
-            Ok(()) => Ok(Some(Self { file: Arc::new(file) })),
+            Ok(()) => Ok(Some(Self { file: Arc::new(Locked(file)) })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -112,7 +131,7 @@ impl Lock {
     pub fn try_acquire(path: &Utf8Path) -> io::Result<Option<Self>> {
         let file = File::options().create(true).append(true).open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { file: Arc::new(file) })),
+            Ok(()) => Ok(Some(Self { file: Arc::new(Locked(file)) })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -133,6 +152,18 @@ mod tests {
         assert!(matches!(refused, Err(LockError::TimedOut { .. })));
         drop(held);
         assert!(Lock::try_acquire(&path).unwrap().is_some());
+    }
+
+    /// As a child has it that is just being started.
+    #[test]
+    fn whoever_still_has_the_file_open_does_not_have_the_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8PathBuf::from_path_buf(dir.path().join("l")).unwrap();
+        let held = Lock::try_acquire(&path).unwrap().unwrap();
+        let inherited = held.file.try_clone().unwrap();
+        drop(held);
+        assert!(Lock::try_acquire(&path).unwrap().is_some());
+        drop(inherited);
     }
 
     #[test]

@@ -18,7 +18,10 @@ use std::{
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::{env, lock::Lock};
+use crate::{
+    env,
+    lock::{Lock, Locked},
+};
 
 #[cfg(unix)]
 pub mod daemon;
@@ -45,7 +48,7 @@ pub struct Call {
     deadline: Duration,
     on_interrupt: OnInterrupt,
     /// Given to the child as its standard input, and never read.
-    held: Option<Arc<File>>,
+    held: Option<Arc<Locked>>,
 }
 
 /// What Ctrl-C does to a child.
@@ -318,7 +321,7 @@ impl Call {
         command
     }
 
-    /// A duplicate of the locked file is the same opened file: the lock lives as long as the last of them.
+    /// A duplicate of the locked file is the same opened file: if we are killed, the lock lives as long as the child.
     fn stdin(&self) -> Result<Stdio, ProcessError> {
         match &self.held {
             None => Ok(Stdio::null()),

@@ -77,7 +77,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("doctor", ""),
             ("doctor --fix", ""),
             ("doctor --probe", "start the hosts that you have, and see what they load"),
-            ("doctor --probe claude codex --json", ""),
             ("explain config-broken", "what one of its words means"),
         ],
     ),

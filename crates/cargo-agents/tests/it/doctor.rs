@@ -238,6 +238,8 @@ fn fix_heals_what_is_safe_and_touches_nothing_else() {
 fn every_documented_code_is_planted_somewhere() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/doctor.md");
     let page = std::fs::read_to_string(page).unwrap();
+    // What a probe looks at is no finding.
+    let (page, _) = page.split_once("--probe").unwrap();
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
     let documented: BTreeSet<&str> = rows.collect();
     let planted: BTreeSet<&str> =

@@ -153,7 +153,7 @@ fn show_and_explain_of_an_unknown_name_suggest_the_nearest() {
         );
         let run = world.agents(&["plugin", command, "something-quite-different"]);
         assert!(
-            run.stderr.ends_with("hint: `cargo agents plugin list` lists all of them\n"),
+            run.stderr.contains("\nhint: `cargo agents plugin list` lists all of them\n"),
             "{run:?}"
         );
     }
