@@ -11,7 +11,7 @@
 //! |---|---|
 //! | [`program`] | the two programs, and the few things that have to be said to them differently |
 //! | [`ground`] | a user with a workspace, a registry of plugins and a configuration |
-//! | [`run`] | a command that is run to its end, or to the end of our patience |
+//! | [`mod@run`] | a command that is run to its end, or to the end of our patience |
 //! | [`measure`], [`once`] | what both take for the same work, in turns |
 //! | [`trace`] | system calls, and among them those that ask somebody over a network |
 //! | [`scenes`], [`wire`] | what both are given, what must come of it, and what does |
