@@ -46,6 +46,30 @@ fn the_tour_needs_no_network() {
 }
 
 #[test]
+fn the_tour_asks_no_model_of_the_users() {
+    let world = World::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    // A coding agent with models of its own, which would be asked for the small one.
+    let bin = world.sample.scratch().path("bin");
+    let asked = world.sample.scratch().path("asked");
+    let program =
+        format!("case $1 in --version) echo 2.1.325;; *) echo \"$@\" >> '{asked}';; esac");
+    world.sample.scratch().script("bin/claude", &program);
+    let mut command = world.command(&["tour"]);
+    command.env("PATH", format!("{bin}:{}", std::env::var("PATH").unwrap()));
+    for provider in ["ANTHROPIC", "OPENAI"] {
+        command.env(format!("{provider}_API_KEY"), "sk-of-the-user");
+        command.env(format!("{provider}_BASE_URL"), &address);
+    }
+    let run = Run::from(command.output().unwrap());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(listener.accept().is_err(), "somebody was asked");
+    assert!(!asked.exists(), "{:?}", std::fs::read_to_string(&asked));
+}
+
+#[test]
 fn the_sample_can_be_kept_and_used() {
     let world = World::new();
     let kept = world.sample.scratch().path("kept");

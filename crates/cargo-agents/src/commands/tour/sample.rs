@@ -62,6 +62,13 @@ path = "../registry"
 [providers.sample]
 kind = "script"
 script = "guide-script.toml"
+
+# Whoever has keys or coding agents pays for nothing here.
+[models.agents]
+guide = "sample/default"
+explore = "sample/default"
+task = "sample/default"
+quick_task = "sample/default"
 "#;
 
 /// Writes everything below `root`.
