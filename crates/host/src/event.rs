@@ -110,3 +110,17 @@ impl std::fmt::Display for Event {
         f.pad(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn manifests_know_every_event_and_every_host() {
+        assert_eq!(Event::ALL.map(Event::name).as_slice(), agents_plugin::manifest::EVENTS);
+        let hosts: BTreeSet<&str> = crate::catalog::ids().collect();
+        assert_eq!(hosts, agents_plugin::manifest::HOSTS.iter().copied().collect());
+    }
+}

@@ -136,7 +136,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     // The scripted endpoint is part of the program, and what tests stand on.
     ("agents-testkit", &["agents-model"]),
     // Suites stand outside the house; they use the program as everybody does.
-    ("hosts-suite", &["agents-system", "agents-probe", "agents-testkit"]),
+    ("hosts-suite", &["agents-system", "agents-plugin", "agents-probe", "agents-testkit"]),
     ("models-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("mcp-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("dashboard-suite", &["agents-system", "agents-testkit", "hosts-suite"]),

@@ -13,22 +13,6 @@ use serde_json::Value;
 
 use crate::ground::Ground;
 
-/// Every event that a hook can be for.
-pub(crate) const EVENTS: &[&str] = &[
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "UserPromptSubmit",
-    "SessionStart",
-    "SessionEnd",
-    "Stop",
-    "SubagentStart",
-    "SubagentStop",
-    "PermissionRequest",
-    "PreCompact",
-    "Notification",
-];
-
 /// An event that a host has, and that a session of this suite does not see.
 pub(crate) struct Exception {
     pub(crate) event: &'static str,
@@ -126,7 +110,7 @@ mod tests {
             Verdict::No("nothing was run for SessionStart".to_owned())
         );
         for Exception { event, hosts, .. } in EXCEPTIONS {
-            assert!(EVENTS.contains(event), "{event}");
+            assert!(agents_plugin::manifest::EVENTS.contains(event), "{event}");
             let has = set(&[event, "Stop"]);
             assert_eq!(judge(hosts[0], &has, &set(&["Stop"])), Verdict::Yes, "{event}");
             assert!(matches!(judge(hosts[0], &has, &has), Verdict::No(_)), "{event}");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agents_plugin::manifest::EVENTS;
 use agents_probe::{
     client::Scope,
     sample::{CRATE, Marks, Registry, Servers},
@@ -14,8 +15,6 @@ use agents_testkit::{sample::Sample, scratch};
 use anyhow::bail;
 use camino::{Utf8Path, Utf8PathBuf};
 use hosts_suite::tree::{Tree, tree_without};
-
-use crate::events::EVENTS;
 
 /// One user with one workspace.
 pub(crate) struct Ground {

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::predicate::Gate;
 
-/// The moments at which some host can call us.
-const EVENTS: &[&str] = &[
+/// The moments at which some host can call us. The room of hosts, which is above this one, knows more of each; a test there holds both together.
+pub const EVENTS: &[&str] = &[
     "PreToolUse",
     "PostToolUse",
     "PostToolUseFailure",
@@ -27,8 +27,8 @@ const EVENTS: &[&str] = &[
     "Notification",
 ];
 
-/// The hosts that a hook can be written for.
-const HOSTS: &[&str] = &[
+/// The hosts that a hook can be written for; likewise.
+pub const HOSTS: &[&str] = &[
     "claude",
     "codex",
     "copilot",
