@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`endpoint`] | a scripted model behind the wire formats of the providers |
 //! | [`knock`] | requests over HTTP by hand |
+//! | [`chance`] | what is random, from a seed |
 //! | [`collector`] | somebody who takes whatever is posted |
 //! | [`scratch`] | a directory that is gone when the test ends |
 //! | [`sample`] | Rust workspaces written from a short description |
@@ -26,6 +27,7 @@
 )]
 
 pub mod book;
+pub mod chance;
 pub mod collector;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub mod harm;

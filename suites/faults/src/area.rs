@@ -1,8 +1,9 @@
 //! What is broken.
 
+use agents_testkit::chance::Chance;
 use camino::Utf8Path;
 
-use crate::{chance::Chance, fault::Fault, hooks, install, plan, seen::Seen, sync, task, trust};
+use crate::{fault::Fault, hooks, install, plan, seen::Seen, sync, task, trust};
 
 /// What is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! A user with a home, workspaces and a plugin, for everything but tasks; and commands to which something happens there.
 
+use agents_testkit::chance::Chance;
 use std::{
     collections::BTreeMap,
     fmt,
@@ -16,7 +17,7 @@ use agents_testkit::{
 use anyhow::Context as _;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::{chance::Chance, disk::Disk, fault::Fault};
+use crate::{disk::Disk, fault::Fault};
 
 /// Megabytes that everything fits on.
 const DISK: usize = 8;

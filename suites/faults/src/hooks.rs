@@ -1,5 +1,6 @@
 //! Hooks: a host is always answered, and always the same.
 
+use agents_testkit::chance::Chance;
 use std::{
     io::{Seek as _, Write as _},
     process::{Command, Output, Stdio},
@@ -11,7 +12,6 @@ use serde_json::json;
 
 use crate::{
     area::Area,
-    chance::Chance,
     fault::Fault,
     ground::Ground,
     seen::{Checks, Seen, said},

@@ -1,5 +1,6 @@
 //! Programs that plugins bring: installed once, never half.
 
+use agents_testkit::chance::Chance;
 use std::process::{Child, Output};
 
 use agents_testkit::{repo::Repo, scratch};
@@ -7,7 +8,6 @@ use camino::Utf8Path;
 
 use crate::{
     area::Area,
-    chance::Chance,
     fault::Fault,
     ground::Ground,
     seen::{Checks, Seen, said},

@@ -9,7 +9,6 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`chance`] | what is random, from a seed |
 //! | [`area`] | what is broken, by what, and what must be true afterwards |
 //! | [`fault`] | what goes wrong |
 //! | [`ground`] | a user with a home, workspaces and a plugin, and commands to which something happens there |
@@ -27,7 +26,6 @@
 )]
 
 mod area;
-mod chance;
 mod disk;
 mod fault;
 mod ground;
@@ -40,6 +38,7 @@ mod sync;
 mod task;
 mod trust;
 
+use agents_testkit::chance::Chance;
 use std::{
     process::ExitCode,
     time::{Duration, Instant},
@@ -53,7 +52,6 @@ use hosts_suite::{install as programs, say};
 
 use crate::{
     area::Area,
-    chance::Chance,
     fault::Fault,
     report::{Docs, Report},
 };
@@ -90,7 +88,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Some(built) => built.clone(),
         None => programs::build(&[("cargo-agents", "cargo-agents")])?,
     };
-    let seed = args.seed.unwrap_or_else(chance::any);
+    let seed = args.seed.unwrap_or_else(agents_testkit::chance::any);
     if !args.own_mounts && find_program("unshare").is_some() && may_mount()? {
         return Err(start_again(&built, seed)?);
     }

@@ -1,5 +1,6 @@
 //! Plans: whatever happens, a run is resumed, and what had ended is not paid for again.
 
+use agents_testkit::chance::Chance;
 use std::{
     collections::{BTreeMap, BTreeSet},
     process::{Command, Output},
@@ -14,7 +15,6 @@ use serde_json::Value;
 
 use crate::{
     area::Area,
-    chance::Chance,
     fault::Fault,
     ground::Ground,
     seen::{Checks, Seen, said},

@@ -1,5 +1,6 @@
 //! `sync`, `uninstall` and `init`: what is the user's stays, what is ours is whole.
 
+use agents_testkit::chance::Chance;
 use std::process::{Child, Output};
 
 use agents_system::{
@@ -11,7 +12,6 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     area::Area,
-    chance::Chance,
     fault::Fault,
     ground::{self, Ground, Node, Tree},
     seen::{Checks, Seen},

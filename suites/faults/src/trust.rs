@@ -1,10 +1,10 @@
 //! `update`, `use` and `sync` of content that changed: what was agreed to is never in between.
 
+use agents_testkit::chance::Chance;
 use camino::Utf8Path;
 
 use crate::{
     area::Area,
-    chance::Chance,
     fault::Fault,
     ground::Ground,
     seen::{Checks, Seen},

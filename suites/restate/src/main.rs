@@ -11,17 +11,16 @@
 //! |---|---|
 //! | [`stage`] | the server, two workers, and a way to one of them that can be cut |
 //! | [`round`] | a plan that runs on them while something happens, and what must hold afterwards |
-//! | [`chance`] | moments that are different each time, and the same for the same seed |
 //! | [`report`] | the table |
 //!
 //! The server comes from npm. The model is scripted; whatever a task is paid for is a request that it has seen, with its time. When
 //! Restate has acknowledged a task is in the server's own tables: after that, no request for it may come.
 
-mod chance;
 mod report;
 mod round;
 mod stage;
 
+use agents_testkit::chance::Chance;
 use std::process::ExitCode;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -32,7 +31,7 @@ use hosts_suite::{
     table,
 };
 
-use crate::{chance::Chance, report::Row, round::Fault};
+use crate::{report::Row, round::Fault};
 
 /// The server. Its npm package for this system has the program itself in it.
 const SERVER: Package = Package {

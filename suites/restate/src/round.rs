@@ -1,5 +1,6 @@
 //! A plan that runs on the cluster while something happens, and what must hold afterwards.
 
+use agents_testkit::chance::Chance;
 use std::{
     collections::BTreeMap,
     process::Child,
@@ -16,7 +17,6 @@ use hosts_suite::{say, table::Verdict};
 use serde_json::{Value, json};
 
 use crate::{
-    chance::Chance,
     report::{Column, Row},
     stage::Stage,
 };
@@ -116,7 +116,7 @@ fn now() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn model(request: &Request, paid: &Paid, delay: u64) -> Reply {
+fn model(request: &Request, paid: &Paid, delay: Duration) -> Reply {
     let text = request.text();
     let task = text.split("TASK <").nth(1).and_then(|it| it.split('>').next()).unwrap_or("?");
     if request.results().count() == 0 {
@@ -125,7 +125,7 @@ fn model(request: &Request, paid: &Paid, delay: u64) -> Reply {
         let input = json!({ "path": format!("{task}.txt"), "content": content });
         if let Some(write) = request.tool("write") {
             // So that there is something to be interrupted.
-            return Reply::from(write.call(input)).with_delay(Duration::from_millis(delay));
+            return Reply::from(write.call(input)).with_delay(delay);
         }
     }
     Reply::text(format!("{task} is done"))
@@ -191,33 +191,33 @@ fn trouble(
         one => vec![one],
     };
     while let Some(fault) = all.pop() {
-        thread::sleep(chance.millis(800, 3500));
+        thread::sleep(chance.between(800, 3500));
         match fault {
             Fault::WorkerKilled => stage.workers[0].kill(),
             Fault::WorkerRestarted => {
                 for _ in 0..2 {
                     stage.workers[0].kill();
-                    thread::sleep(chance.millis(0, 2500));
+                    thread::sleep(chance.between(0, 2500));
                     stage.workers[0].start_again()?;
-                    thread::sleep(chance.millis(500, 3000));
+                    thread::sleep(chance.between(500, 3000));
                 }
             }
             Fault::CutOff => {
                 stage.way.cut();
                 // Sometimes long enough that the lane is given away.
-                thread::sleep(chance.millis(500, 9000));
+                thread::sleep(chance.between(500, 9000));
                 stage.way.mend();
             }
             Fault::ServerKilled => {
                 stage.server.kill();
-                thread::sleep(chance.millis(0, 3000));
+                thread::sleep(chance.between(0, 3000));
                 stage.server.start_again()?;
             }
             Fault::DriverKilled => {
                 for _ in 0..2 {
                     _ = driver.kill();
                     _ = driver.wait();
-                    thread::sleep(chance.millis(0, 2500));
+                    thread::sleep(chance.between(0, 2500));
                     let ended = stage.document(&["plan", "show", "last", "--json"])?;
                     if ended["state"] == "completed" {
                         break;
@@ -226,7 +226,7 @@ fn trouble(
                         Ok(stage.admin("services", None).is_ok())
                     })?;
                     *driver = stage.begin(&[&RESUME[..], &[MODE]].concat())?;
-                    thread::sleep(chance.millis(300, 3000));
+                    thread::sleep(chance.between(300, 3000));
                 }
             }
             Fault::None | Fault::Everything => {}

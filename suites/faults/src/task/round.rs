@@ -1,5 +1,6 @@
 //! A few runs, one fault, and going on afterwards.
 
+use agents_testkit::chance::Chance;
 use std::{
     collections::BTreeMap,
     process::{Child, Output},
@@ -11,7 +12,6 @@ use serde_json::Value;
 
 use crate::{
     area::Area,
-    chance::Chance,
     fault::Fault,
     seen::{Seen, said},
     task::{

@@ -1,13 +1,13 @@
 //! Whom it hits.
 
 use crate::{
-    chance::Chance,
     fault::Fault,
     task::{
         processes::{self, Part},
         world::World,
     },
 };
+use agents_testkit::chance::Chance;
 
 /// Lets it happen. Whether it did: there may be nobody to kill.
 pub(crate) fn strike(fault: Fault, world: &World, chance: &mut Chance) -> anyhow::Result<bool> {

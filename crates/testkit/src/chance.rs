@@ -1,24 +1,34 @@
 //! What is random, from a seed.
+//!
+//! ```
+//! use agents_testkit::chance::Chance;
+//! let (mut one, mut other) = (Chance::new(7), Chance::new(7));
+//! assert_eq!([one.below(1000), one.below(1000)], [other.below(1000), other.below(1000)]);
+//! assert!(one.between(5, 9).as_millis() < 9);
+//! ```
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Numbers that nobody expects, the same ones for the same seed.
 #[derive(Debug, Clone)]
-pub(crate) struct Chance(u64);
+pub struct Chance(u64);
 
 /// A seed that was not used a moment ago.
-pub(crate) fn any() -> u64 {
+#[must_use]
+pub fn any() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     now.as_secs() ^ u64::from(now.subsec_nanos()) << 20
 }
 
 impl Chance {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// What follows from this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// One of its own: what it is asked changes nothing for others.
-    pub(crate) fn fork(&mut self) -> Self {
+    pub fn fork(&mut self) -> Self {
         Self(self.next())
     }
 
@@ -31,29 +41,34 @@ impl Chance {
     }
 
     /// From 0 to one less than this.
-    pub(crate) fn below(&mut self, most: usize) -> usize {
+    pub fn below(&mut self, most: usize) -> usize {
         let most = u64::try_from(most.max(1)).unwrap_or(u64::MAX);
         usize::try_from(self.next() % most).unwrap_or_default()
     }
 
     /// From 0 to less than 2 to this power, small numbers as often as large ones.
-    pub(crate) fn of_any_size(&mut self, power: usize) -> usize {
+    pub fn of_any_size(&mut self, power: usize) -> usize {
         let size = 1 + self.below(power);
         self.below(1 << size)
     }
 
     /// So often out of a hundred.
-    pub(crate) fn percent(&mut self, often: usize) -> bool {
+    pub fn percent(&mut self, often: usize) -> bool {
         self.below(100) < often
     }
 
     /// A moment, shorter than so many milliseconds.
-    pub(crate) fn moment(&mut self, most: usize) -> Duration {
+    pub fn moment(&mut self, most: usize) -> Duration {
         Duration::from_millis(u64::try_from(self.below(most)).unwrap_or_default())
     }
 
+    /// At least so many milliseconds, and fewer than so many.
+    pub fn between(&mut self, low: usize, high: usize) -> Duration {
+        Duration::from_millis(u64::try_from(low).unwrap_or_default()) + self.moment(high - low)
+    }
+
     /// One of these.
-    pub(crate) fn one<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+    pub fn one<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
         all.get(self.below(all.len()))
     }
 }
