@@ -169,7 +169,9 @@ pub(crate) type Answers = BTreeMap<String, Vec<Option<i64>>>;
 /// Everything that was heard is JSON-RPC; what of it answers a request. Only what was asked is answered, and only as often as it was asked.
 pub(crate) fn answers(talk: &Talk) -> Answers {
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
-    for id in lines(&talk.said).filter_map(|it| question(&it)) {
+    // Some put up with bytes that are wrong within a line.
+    let said = String::from_utf8_lossy(&talk.said);
+    for id in lines(said.as_bytes()).filter_map(|it| question(&it)) {
         *open.entry(id.to_string()).or_default() += 1;
     }
     let mut answers = Answers::new();
