@@ -1,6 +1,9 @@
 //! Which changes the compiler notices: they are taken out until the rest compiles.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use anyhow::bail;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -132,9 +135,9 @@ impl Garden<'_> {
 
 /// The changes at whose code an error begins or ends, by the first of its places that has any.
 fn culprits(error: &Error, switched: &AllSwitched) -> Vec<Switch> {
-    let at = |(file, range): &(Utf8PathBuf, std::ops::Range<usize>)| {
+    let at = |(file, range): &(Utf8PathBuf, Range<usize>)| {
         let places = switched.get(file).map_or(&[][..], |it| it.places.as_slice());
-        let meets = |place: &std::ops::Range<usize>| {
+        let meets = |place: &Range<usize>| {
             place.contains(&range.start) || (place.start < range.end && range.end <= place.end)
         };
         places.iter().filter(|(it, _)| meets(it)).map(|(_, it)| *it).collect::<Vec<_>>()
@@ -156,29 +159,15 @@ mod tests {
         ];
         let numbered: Vec<_> = changes.iter().zip(1..).map(|(it, n)| (Switch(n), it)).collect();
         let switched = switch::switch(text, &numbered, &BTreeSet::new()).unwrap();
-        let error = |part: &str| {
-            let start = switched.text.find(part).unwrap();
-            let range = start..start + part.len();
-            Error {
-                code: None,
-                message: String::new(),
-                rendered: String::new(),
-                spans: vec![("src/lib.rs".into(), range)],
-            }
+        let all = BTreeMap::from([(Utf8PathBuf::from("src/lib.rs"), switched)]);
+        let culprits = |part: &str| {
+            let start = all[Utf8Path::new("src/lib.rs")].text.find(part).unwrap();
+            let spans = vec![("src/lib.rs".into(), start..start + part.len())];
+            let (message, rendered) = (String::new(), String::new());
+            culprits(&Error { code: None, message, rendered, spans }, &all)
         };
-        let all = || {
-            BTreeMap::from([(Utf8PathBuf::from("src/lib.rs"), {
-                let Switched { text, places, without, no_longer_constant } = &switched;
-                Switched {
-                    text: text.clone(),
-                    places: places.clone(),
-                    without: without.clone(),
-                    no_longer_constant: no_longer_constant.clone(),
-                }
-            })])
-        };
-        assert_eq!(culprits(&error("(a) - (1)"), &all()), [Switch(1)]);
-        assert_eq!(culprits(&error("* (1)"), &all()), [Switch(2)]);
-        assert_eq!(culprits(&error("{a + 1}"), &all()), []);
+        assert_eq!(culprits("(a) - (1)"), [Switch(1)]);
+        assert_eq!(culprits("* (1)"), [Switch(2)]);
+        assert_eq!(culprits("{a + 1}"), []);
     }
 }
