@@ -370,6 +370,28 @@ mod servers {
     }
 
     #[test]
+    fn what_a_file_of_ours_needs_goes_when_nothing_else_is_left_in_it() {
+        let version = server(FILE.into(), &["version"], json!(1));
+        let version = DesiredPart { share: Share::Scaffold, ..version };
+        let both = wanted([version, demo(json!(1))]);
+        let (put, _) = plan(&both, &Facts::default(), &ledger([]), Edited::Keep);
+        let text = after(&put).unwrap();
+        assert!(text.contains("\"version\": 1"), "{text}");
+        let (taken, lines) = plan(&wanted([]), &holding(text), &put.owned, Edited::Keep);
+        assert_eq!(
+            (after(&taken), lines),
+            (None, vec!["removed /h/mcp.json removed:demo".to_owned()])
+        );
+        // Somebody else's entry needs it, too, and an empty list of theirs does not.
+        for (theirs, stays) in [("\"theirs\": 1,", true), ("\"theirs\": [],", false)] {
+            let text = text.replacen('{', &format!("{{ {theirs}"), 1);
+            let (taken, _) = plan(&wanted([]), &holding(&text), &put.owned, Edited::Keep);
+            let left = after(&taken).unwrap();
+            assert_eq!(left.contains("\"version\": 1"), stays, "{left}");
+        }
+    }
+
+    #[test]
     fn hosts_that_share_a_file_share_the_entry() {
         let other = DesiredPart { host: host("amp"), ..demo(json!(1)) };
         let both = wanted([demo(json!(1)), other]);
