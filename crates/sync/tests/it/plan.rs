@@ -197,6 +197,7 @@ mod skills {
         use Edited::{Keep, Overwrite};
         let ours = || there("old", Marked::Yes);
         check_abandoned(&[HERE], ours(), Keep, &["removed /s/guide"]);
+        check_abandoned(&[HERE], there("old", Marked::No), Keep, &["removed /s/guide"]);
         check_abandoned(&[HERE], Slot::Free, Keep, &[]);
         let both = &[HERE, ELSEWHERE];
         check_abandoned(both, ours(), Keep, &["owns /s/guide for /other"]);
