@@ -63,7 +63,10 @@ pub(crate) fn attempt(room: Room, ground: &Ground) -> anyhow::Result<Tally> {
         shelf.forget()?;
     }
     let everything = files.fingerprint([Utf8Path::new("crates"), Utf8Path::new("Cargo.lock")]);
-    let sources = files.fingerprint(changes.iter().map(|it| it.file.as_path()));
+    // Another suite may find a place where this one did not.
+    let sources =
+        changes.iter().map(|it| it.file.as_path()).chain([Utf8Path::new("suites/mutants")]);
+    let sources = files.fingerprint(sources);
     let mut kept = shelf.load(sources, everything.clone());
     let garden = Garden {
         room: &room,

@@ -220,7 +220,8 @@ impl<'t> File<'_, 't> {
 
     /// `const` of the function around, which it cannot be with a switch inside.
     fn constant_around(&self, at: usize) -> Result<Option<ConstWord>, Without> {
-        let around = |it: &&Node<'_>| it.byte_range().contains(&at);
+        // What begins here is after what is put in here.
+        let around = |it: &&Node<'_>| it.start_byte() < at && at < it.end_byte();
         let mut found = Ok(None);
         // From the outside to the inside.
         for node in self.nodes.iter().filter(around) {

@@ -133,6 +133,14 @@ fn constants_have_no_place_but_closures_in_them_do() {
 }
 
 #[test]
+fn a_function_that_begins_with_a_constant_returns_before_it() {
+    let text = "fn f() -> u8 { static A: u8 = 1; A }";
+    let change = Change::of(text, "static", Genre::FnValue, "0");
+    let expected = "fn f() -> u8 { if on(1) { return 0; } static A: u8 = 1; A }";
+    assert_eq!(switched(text, &[change]), expected);
+}
+
+#[test]
 fn what_a_macro_reads_has_no_place() {
     let text = "fn f() { assert!(a == b); }";
     assert_eq!(
