@@ -117,8 +117,7 @@ pub(super) fn run(
         format!("   served by {}", turn.model)
     };
     let tokens = turn.usage.map(|usage| {
-        let input = usage.input + usage.cache_read + usage.cache_write;
-        format!("   {input} tokens in, {} out", usage.output)
+        format!("   {} tokens in, {} out", usage.asked(), usage.output)
     });
     let cost = cost.map(|cost| format!("   {cost}"));
     output.line(format!(
