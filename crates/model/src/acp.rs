@@ -34,7 +34,7 @@ use agents_system::process::Call;
 use camino::Utf8PathBuf;
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::{
-    process::{ChildStdin, ChildStdout},
+    io::{AsyncRead, AsyncWrite},
     sync::{Semaphore, mpsc},
     task::JoinHandle,
 };
@@ -45,11 +45,12 @@ use tokio_util::{
 
 use crate::{
     answer::{More, Source, asking_program},
-    child::Running,
+    child::{MAX_LINE, Running},
     error::{ModelError, Problem},
     event::{Event, StopReason, ToolNotice, ToolPhase, Usage},
     host::{DEFAULT_MODEL, With as _, granted, prompt, refuse_tools},
     keys::Mask,
+    lines::BoundedLines,
     provider::{EventStream, Hands, ModelInfo, Provider},
     request::{OwnRights, Request},
 };
@@ -128,7 +129,7 @@ impl AcpProvider {
             is_confined: !env.is_empty(),
         };
         let (sender, events) = mpsc::channel(64);
-        let task = tokio::spawn(converse(wanted, stdin, stdout, sender));
+        let task = tokio::spawn(converse(wanted, (stdout, stdin), sender));
         Ok(Answer { running, events, task, said: false })
     }
 }
@@ -149,11 +150,15 @@ type Said = Result<Event, Problem>;
 /// One session with one prompt.
 async fn converse(
     wanted: Wanted,
-    stdin: ChildStdin,
-    stdout: ChildStdout,
+    (read, write): (
+        impl AsyncRead + Send + Unpin + 'static,
+        impl AsyncWrite + Send + Unpin + 'static,
+    ),
     sender: mpsc::Sender<Said>,
 ) {
-    let transport = ByteStreams::new(stdin.compat_write(), stdout.compat());
+    // The crate of the protocol keeps a line until it ends, however long it is.
+    let read = BoundedLines::new(read, MAX_LINE);
+    let transport = ByteStreams::new(write.compat_write(), read.compat());
     let (updates, rights, started) = (sender.clone(), wanted.rights, sender.clone());
     // What is said before there was a question is no answer: Gemini tells that its mode was set.
     let is_asked = AtomicBool::new(false);
@@ -249,6 +254,26 @@ fn permission(request: &RequestPermissionRequest, rights: OwnRights) -> RequestP
         }
         None => RequestPermissionOutcome::Cancelled,
     }
+}
+
+/// What comes of a prompt to an agent at the other end of these streams, which has such rights.
+#[doc(hidden)]
+pub async fn overhear(
+    streams: (impl AsyncRead + Send + Unpin + 'static, impl AsyncWrite + Send + Unpin + 'static),
+    model: Option<String>,
+    rights: OwnRights,
+) -> Vec<Result<Event, String>> {
+    let (cwd, text) = (Utf8PathBuf::from("/"), "Do it.".to_owned());
+    let wanted = Wanted { cwd, model, text, rights, is_confined: false };
+    let (sender, mut events) = mpsc::channel::<Said>(64);
+    let heard = async {
+        let mut all = Vec::new();
+        while let Some(said) = events.recv().await {
+            all.push(said.map_err(|problem| problem.to_string()));
+        }
+        all
+    };
+    tokio::join!(converse(wanted, streams, sender), heard).1
 }
 
 /// What an agent tells about a session, if it is that.

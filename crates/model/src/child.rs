@@ -22,7 +22,7 @@ use tokio::{
 use crate::{error::Problem, keys::Mask};
 
 /// The longest line that a program may print.
-const MAX_LINE: usize = 8 * 1024 * 1024;
+pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
 /// More than any answer has.
 const MAX_OUTPUT: usize = 256 * 1024 * 1024;
 /// How much of what it said last is kept.

@@ -91,6 +91,20 @@ pub struct Usage {
     pub reasoning: u64,
 }
 
+impl Usage {
+    /// Of the request, all of them. Providers say what they like: no sum of it overflows.
+    #[must_use]
+    pub fn asked(&self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
+
+    /// Of the request and of the answer.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.asked().saturating_add(self.output)
+    }
+}
+
 impl AddAssign for Usage {
     fn add_assign(&mut self, more: Self) {
         self.input = self.input.saturating_add(more.input);

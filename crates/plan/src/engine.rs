@@ -9,6 +9,7 @@ mod recall;
 #[cfg(feature = "restate")]
 pub mod restate;
 pub mod settings;
+pub mod wire;
 
 use std::{
     collections::{HashMap, HashSet},

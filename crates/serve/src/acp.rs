@@ -33,6 +33,7 @@ use agent_client_protocol::{
     },
 };
 use agents_agent::definition::PermissionMode;
+use agents_model::lines::BoundedLines;
 use agents_task::{
     broker::{Ask, Asks, Reply},
     runner::Unavailable,
@@ -45,6 +46,9 @@ use tokio_util::{
 };
 
 use crate::sessions::{Grounds, Kept, Session};
+
+/// The longest message of an editor: whole files may be in it.
+const MAX_MESSAGE: usize = 64 * 1024 * 1024;
 
 /// An editor could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +69,8 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let house = House { grounds, sessions: Arc::default(), over: cancel.child_token() };
+    // The crate of the protocol keeps a line until it ends, however long it is.
+    let read = BoundedLines::new(read, MAX_MESSAGE);
     let streams = ByteStreams::new(write.compat_write(), read.compat());
     let ended = tokio::select! {
         ended = house.connect(streams) => ended,

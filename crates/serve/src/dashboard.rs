@@ -162,6 +162,22 @@ pub async fn serve(
     token: Token,
     cancel: CancellationToken,
 ) -> io::Result<()> {
-    let guard = Guard::new(token, Said::InPath, listener.local_addr()?.port());
+    let port = listener.local_addr()?.port();
+    serve_at(sight, (listener, port), token, cancel).await
+}
+
+/// The same for whoever comes in some other way, and believes that it is at this port.
+#[doc(hidden)]
+pub async fn serve_at<L>(
+    sight: Arc<dyn Sight>,
+    (listener, port): (L, u16),
+    token: Token,
+    cancel: CancellationToken,
+) -> io::Result<()>
+where
+    L: axum::serve::Listener,
+    L::Addr: std::fmt::Debug,
+{
+    let guard = Guard::new(token, Said::InPath, port);
     http::serve(listener, guard, routes::router(sight), &cancel).await
 }

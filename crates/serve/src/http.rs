@@ -14,6 +14,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse as _, Response},
+    serve::Listener,
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -158,12 +159,16 @@ async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) ->
 ///
 /// # Errors
 /// The port is not there any more.
-pub(crate) async fn serve(
-    listener: TcpListener,
+pub(crate) async fn serve<L>(
+    listener: L,
     guard: Guard,
     inside: Router,
     cancel: &CancellationToken,
-) -> io::Result<()> {
+) -> io::Result<()>
+where
+    L: Listener,
+    L::Addr: fmt::Debug,
+{
     let router = inside.layer(middleware::from_fn_with_state(Arc::new(guard), check));
     tokio::select! {
         served = axum::serve(listener, router).into_future() => served,

@@ -40,7 +40,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 #[cfg(feature = "http")]
-pub use self::http::serve_http;
+pub use self::http::{serve_http, serve_http_at};
 use self::{
     asks::{Asker, Clients, Waits},
     catalogue::{Verb, command_tool},

@@ -27,7 +27,10 @@ use camino::Utf8PathBuf;
 use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 use serde_json::Value;
-use tokio::sync::Mutex;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::Mutex,
+};
 
 pub use names::{BadServerName, ServerName};
 
@@ -252,7 +255,8 @@ impl Server {
                 let started = Child::start(program, args, env, cwd, &self.ground);
                 let unreachable = |why| ServerError::Unreachable { server: server(), why };
                 let (child, stream) = started.map_err(unreachable)?;
-                let connection = tokio::time::timeout(time, Connection::over(stream)).await;
+                let connection =
+                    tokio::time::timeout(time, Connection::over(stream.into_split())).await;
                 (connection, Some(child))
             }
             Reach::Address { url, headers } => {
@@ -333,6 +337,37 @@ impl Server {
     fn silent(&self, after: Duration) -> ServerError {
         ServerError::Silent { server: self.name().clone(), after }
     }
+}
+
+/// What a server at the other end of these streams has, and what it answers to the call of a tool.
+#[doc(hidden)]
+pub async fn overhear<R, W>(
+    server: &ServerName,
+    streams: (R, W),
+    (tool, input): (&str, Value),
+) -> Result<Overheard, String>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let told = |trouble| format!("{trouble:?}");
+    let connection = Connection::over(streams).await.map_err(told)?;
+    let (tools, findings) = names::describe(server, connection.tools().await.map_err(told)?);
+    let tools = tools.into_iter().map(|(name, it)| (name, it.description, it.schema)).collect();
+    let answer = connection.call(tool, input).await.map_err(told);
+    Ok(Overheard { tools, findings, answer })
+}
+
+/// What a server said.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Overheard {
+    /// Its tools: the name, the description and the schema of each.
+    pub tools: Vec<(String, String, Arc<Value>)>,
+    /// What is wrong with them.
+    pub findings: Vec<Finding>,
+    /// What it answered.
+    pub answer: Result<Output, String>,
 }
 
 /// A tool of a server.

@@ -24,8 +24,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    net::{UnixStream, unix::OwnedWriteHalf},
+    io::{
+        AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _,
+        BufReader,
+    },
+    net::UnixStream,
     sync::Mutex,
 };
 
@@ -229,65 +232,88 @@ impl Conversation {
     /// Listens to a script and does what it asks for until it ends.
     async fn lead(&mut self, job: &Job, calls: &dyn Calls, context: &CallContext) -> Ended {
         let Some(stream) = self.stream.take() else { return Ended::Gone };
-        let (read, write) = stream.into_split();
-        let (mut read, write) = (BufReader::new(read), &Mutex::new(write));
-        if say(write, job).await.is_none() {
-            return Ended::Gone;
-        }
-        let mut running: FuturesUnordered<Answer<'_>> = FuturesUnordered::new();
-        let mut waiting: VecDeque<Answer<'_>> = VecDeque::new();
-        let (mut made, mut line) = (0, Vec::new());
-        loop {
-            while running.len() < AT_ONCE
-                && let Some(next) = waiting.pop_front()
-            {
-                running.push(next);
-            }
-            let heard = tokio::select! {
-                biased;
-                Some(told) = running.next(), if !running.is_empty() => match told {
-                    Some(()) => continue,
-                    None => return Ended::Gone,
-                },
-                heard = next_line(&mut read, &mut line) => heard,
-            };
-            let said = match heard {
-                Heard::Nothing => return Ended::Gone,
-                Heard::TooMuch => return Ended::TooMuch,
-                Heard::Line => serde_json::from_slice::<Said>(&line),
-            };
-            line.clear();
-            match said {
-                Ok(Said::Call { id, server, tool, input }) => {
-                    made += 1;
-                    if made > CALLS {
-                        return Ended::TooManyCalls;
-                    }
-                    // Whoever makes many calls at once does not listen meanwhile, so nobody waits here until it does.
-                    waiting.push_back(Box::pin(async move {
-                        let called = calls.call(server, tool, input, context).await;
-                        say(write, &Answered { id, result: called.and_then(answer) }).await
-                    }));
-                }
-                Ok(Said::Log { text }) => self.note(&text),
-                Ok(Said::Done { value }) => return Ended::With(value),
-                Ok(Said::Threw { message }) => return Ended::Threw(message),
-                Ok(Said::Late) => return Ended::Late,
-                Ok(Said::Stuck) => return Ended::Stuck,
-                // Only something that has taken over the interpreter could say that.
-                Err(_) => return Ended::Died("it said what no script can say".to_owned()),
-            }
-        }
+        lead(stream.into_split(), job, calls, context, &mut self.log).await
     }
+}
 
-    fn note(&mut self, text: &str) {
-        let room = MAX_LOG.saturating_sub(self.log.len());
-        if room == 0 {
-            return;
-        }
-        self.log.push_str(&text[..text.floor_char_boundary(room)]);
-        self.log.push('\n');
+/// What becomes of a script whose interpreter is at the other end of these streams.
+#[doc(hidden)]
+pub async fn overhear(
+    streams: (impl AsyncRead + Unpin, impl AsyncWrite + Unpin + Send),
+    calls: &dyn Calls,
+    context: &CallContext,
+) -> Output {
+    let servers = calls.servers();
+    let job = Job { script: String::new(), servers, memory: MEMORY, time: TIME };
+    let mut log = String::new();
+    let ended = lead(streams, &job, calls, context, &mut log).await;
+    told(ended, &log, TIME)
+}
+
+async fn lead(
+    (read, write): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin + Send),
+    job: &Job,
+    calls: &dyn Calls,
+    context: &CallContext,
+    log: &mut String,
+) -> Ended {
+    let (mut read, write) = (BufReader::new(read), &Mutex::new(write));
+    if say(write, job).await.is_none() {
+        return Ended::Gone;
     }
+    let mut running: FuturesUnordered<Answer<'_>> = FuturesUnordered::new();
+    let mut waiting: VecDeque<Answer<'_>> = VecDeque::new();
+    let (mut made, mut line) = (0, Vec::new());
+    loop {
+        while running.len() < AT_ONCE
+            && let Some(next) = waiting.pop_front()
+        {
+            running.push(next);
+        }
+        let heard = tokio::select! {
+            biased;
+            Some(told) = running.next(), if !running.is_empty() => match told {
+                Some(()) => continue,
+                None => return Ended::Gone,
+            },
+            heard = next_line(&mut read, &mut line) => heard,
+        };
+        let said = match heard {
+            Heard::Nothing => return Ended::Gone,
+            Heard::TooMuch => return Ended::TooMuch,
+            Heard::Line => serde_json::from_slice::<Said>(&line),
+        };
+        line.clear();
+        match said {
+            Ok(Said::Call { id, server, tool, input }) => {
+                made += 1;
+                if made > CALLS {
+                    return Ended::TooManyCalls;
+                }
+                // Whoever makes many calls at once does not listen meanwhile, so nobody waits here until it does.
+                waiting.push_back(Box::pin(async move {
+                    let called = calls.call(server, tool, input, context).await;
+                    say(write, &Answered { id, result: called.and_then(answer) }).await
+                }));
+            }
+            Ok(Said::Log { text }) => note(log, &text),
+            Ok(Said::Done { value }) => return Ended::With(value),
+            Ok(Said::Threw { message }) => return Ended::Threw(message),
+            Ok(Said::Late) => return Ended::Late,
+            Ok(Said::Stuck) => return Ended::Stuck,
+            // Only something that has taken over the interpreter could say that.
+            Err(_) => return Ended::Died("it said what no script can say".to_owned()),
+        }
+    }
+}
+
+fn note(log: &mut String, text: &str) {
+    let room = MAX_LOG.saturating_sub(log.len());
+    if room == 0 {
+        return;
+    }
+    log.push_str(&text[..text.floor_char_boundary(room)]);
+    log.push('\n');
 }
 
 /// What a script gets of an answer: what the server means for programs, or else the text.
@@ -318,7 +344,7 @@ async fn next_line(read: &mut (impl tokio::io::AsyncBufRead + Unpin), line: &mut
     }
 }
 
-async fn say(write: &Mutex<OwnedWriteHalf>, what: &impl serde::Serialize) -> Option<()> {
+async fn say(write: &Mutex<impl AsyncWrite + Unpin>, what: &impl serde::Serialize) -> Option<()> {
     let mut line = serde_json::to_vec(what).ok()?;
     line.push(b'\n');
     write.lock().await.write_all(&line).await.ok()

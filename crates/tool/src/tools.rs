@@ -3,7 +3,8 @@
 mod bash;
 mod edit;
 mod find;
-mod lsp;
+#[doc(hidden)]
+pub mod lsp;
 mod outline;
 mod plugin_command;
 mod read;

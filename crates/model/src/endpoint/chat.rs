@@ -162,11 +162,11 @@ fn chunk(turn: &Turn<'_>, choices: &Value) -> Value {
 }
 
 fn usage(usage: Usage) -> Value {
-    let input = usage.input + usage.cache_read;
+    let input = usage.input.saturating_add(usage.cache_read);
     json!({
         "prompt_tokens": input,
         "completion_tokens": usage.output,
-        "total_tokens": input + usage.output,
+        "total_tokens": input.saturating_add(usage.output),
         "prompt_tokens_details": {"cached_tokens": usage.cache_read},
         "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
     })

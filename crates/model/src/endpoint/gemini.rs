@@ -169,12 +169,12 @@ fn last(turn: &Turn<'_>, parts: &[Value]) -> Value {
 }
 
 fn usage(usage: Usage) -> Value {
-    let input = usage.input + usage.cache_read;
+    let input = usage.input.saturating_add(usage.cache_read);
     json!({
         "promptTokenCount": input,
         "candidatesTokenCount": usage.output - usage.reasoning.min(usage.output),
         "thoughtsTokenCount": usage.reasoning,
         "cachedContentTokenCount": usage.cache_read,
-        "totalTokenCount": input + usage.output,
+        "totalTokenCount": input.saturating_add(usage.output),
     })
 }

@@ -254,12 +254,12 @@ fn response(turn: &Turn<'_>, progress: Progress, items: &[Value]) -> Value {
 }
 
 fn usage(usage: Usage) -> Value {
-    let input = usage.input + usage.cache_read;
+    let input = usage.input.saturating_add(usage.cache_read);
     json!({
         "input_tokens": input,
         "input_tokens_details": {"cached_tokens": usage.cache_read},
         "output_tokens": usage.output,
         "output_tokens_details": {"reasoning_tokens": usage.reasoning},
-        "total_tokens": input + usage.output,
+        "total_tokens": input.saturating_add(usage.output),
     })
 }

@@ -28,9 +28,9 @@ pub mod hall;
 pub mod lanes;
 pub mod parcels;
 pub mod server;
-pub mod wire;
 pub mod worker;
 
+pub use super::wire;
 pub use cluster::{Cluster, Pace, Packed, Workshop};
 pub use server::{Server, ServerError};
 pub use worker::{Bench, Finished, Listening, Worker};

@@ -125,7 +125,6 @@ impl Outcome {
 impl From<&agents_task::Outcome> for Outcome {
     fn from(outcome: &agents_task::Outcome) -> Self {
         let report = &outcome.report;
-        let usage = &report.usage;
         Self {
             ending: Ending::from(&outcome.ending),
             message: without_ending(&outcome.ending),
@@ -133,7 +132,7 @@ impl From<&agents_task::Outcome> for Outcome {
             text: report.text.clone(),
             spent: Spent {
                 turns: report.turns,
-                tokens: usage.input + usage.output + usage.cache_read + usage.cache_write,
+                tokens: report.usage.total(),
                 cost: report.cost.unwrap_or_default(),
             },
             source: Source::Work,

@@ -359,7 +359,9 @@ impl Simulation {
         nodes[0].needs.push(Need::completed(NodeId::new(self.node_id(old))));
         let by = self.dice.roll(self.known.len());
         let need = Need::completed(nodes[0].id.clone());
+        // Nobody may need them, also in a plan that is about to end.
         let needed_by = vec![(NodeId::new(self.node_id(by)), need)];
+        let needed_by = if self.dice.one_in(3) { Vec::new() } else { needed_by };
         let before = self.it.graph().clone();
         let added = nodes.len();
         let what = What::Injected { injection: Arc::new(Injection { nodes, needed_by }) };

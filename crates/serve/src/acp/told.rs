@@ -115,8 +115,8 @@ pub(super) fn ended(outcome: &Outcome) -> Result<PromptResponse, Error> {
         Ending::Failed { .. } => return Err(Error::internal_error().data(outcome.ending.told())),
     };
     let used = &outcome.report.usage;
-    let input = used.input + used.cache_read + used.cache_write;
-    Ok(PromptResponse::new(reason).usage(Usage::new(input + used.output, input, used.output)))
+    let usage = Usage::new(used.total(), used.asked(), used.output);
+    Ok(PromptResponse::new(reason).usage(usage))
 }
 
 /// Everything that was said, once more.

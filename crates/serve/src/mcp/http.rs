@@ -31,7 +31,24 @@ pub async fn serve_http(
     token: Token,
     cancel: CancellationToken,
 ) -> io::Result<()> {
-    let guard = Guard::new(token, Said::InHeader, listener.local_addr()?.port());
+    let port = listener.local_addr()?.port();
+    serve_http_at(offer, terms, (listener, port), token, cancel).await
+}
+
+/// The same for whoever comes in some other way, and believes that it is at this port.
+#[doc(hidden)]
+pub async fn serve_http_at<L>(
+    offer: Arc<dyn Offer>,
+    terms: Terms,
+    (listener, port): (L, u16),
+    token: Token,
+    cancel: CancellationToken,
+) -> io::Result<()>
+where
+    L: axum::serve::Listener,
+    L::Addr: std::fmt::Debug,
+{
+    let guard = Guard::new(token, Said::InHeader, port);
     let (door, asks) = Door::new(offer, terms, &cancel);
     let answering = tokio::spawn(asks);
     let config = StreamableHttpServerConfig::default()

@@ -96,7 +96,6 @@ impl TaskView {
     /// One of which only the metadata is known.
     #[must_use]
     pub fn of_meta(meta: &Meta, standing: Standing) -> Self {
-        let usage = &meta.usage;
         Self {
             id: meta.id.to_string(),
             name: meta.path.to_string(),
@@ -106,7 +105,7 @@ impl TaskView {
             told: meta.stop_reason.clone().unwrap_or_else(|| standing.word().to_owned()),
             turns: meta.turns,
             tool_calls: Some(meta.tool_calls),
-            tokens: Some(usage.input + usage.output + usage.cache_read + usage.cache_write),
+            tokens: Some(meta.usage.total()),
             cost: meta.cost.map(|it| it.to_string()),
             ..Self::default()
         }
@@ -114,7 +113,6 @@ impl TaskView {
 
     fn ended(self, outcome: &Outcome) -> Self {
         let report = &outcome.report;
-        let usage = &report.usage;
         let (result, cut) = result(outcome).map_or((None, false), shortened);
         let invalid = match report.output.as_ref().map(|it| &it.validity) {
             Some(Validity::Invalid(issues)) => issues.iter().map(ToString::to_string).collect(),
@@ -140,7 +138,7 @@ impl TaskView {
             not_agreed: report.not_agreed.clone(),
             turns: report.turns,
             tool_calls: Some(report.tool_calls),
-            tokens: Some(usage.input + usage.output + usage.cache_read + usage.cache_write),
+            tokens: Some(report.usage.total()),
             cost: report.cost.map(|it| it.to_string()),
             ..self
         }

@@ -35,7 +35,10 @@ fn span(span: &Span) -> Json {
         .map(|(key, value)| {
             let value = match value {
                 Value::Text(text) => json!({"stringValue": text}),
-                Value::Number(number) => json!({"intValue": number.to_string()}),
+                // The protocol has a sign for them.
+                Value::Number(number) => {
+                    json!({"intValue": i64::try_from(*number).unwrap_or(i64::MAX).to_string()})
+                }
                 Value::Real(number) => json!({"doubleValue": number}),
             };
             json!({"key": key, "value": value})

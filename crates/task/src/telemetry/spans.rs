@@ -368,9 +368,8 @@ fn spent(span: &mut Span, usage: &Usage, cost: Option<MicroDollars>) {
     if *usage == Usage::default() {
         return;
     }
-    let input = usage.input + usage.cache_read + usage.cache_write;
     let counted = [
-        (names::INPUT_TOKENS, input),
+        (names::INPUT_TOKENS, usage.asked()),
         (names::OUTPUT_TOKENS, usage.output),
         (names::CACHE_READ_TOKENS, usage.cache_read),
         (names::CACHE_CREATION_TOKENS, usage.cache_write),

@@ -14,6 +14,7 @@ use rmcp::{
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::Trouble;
 use crate::tool::Output;
@@ -35,9 +36,12 @@ fn us() -> ClientConfig {
 
 impl Connection {
     /// With a program. A message of more than 16 MiB is thrown away.
-    pub(super) async fn over(stream: tokio::net::UnixStream) -> Result<Self, Trouble> {
-        let service =
-            serve_client(us(), stream.into_split()).await.map_err(|error| begin(&error))?;
+    pub(super) async fn over<R, W>(streams: (R, W)) -> Result<Self, Trouble>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let service = serve_client(us(), streams).await.map_err(|error| begin(&error))?;
         Ok(Self { service })
     }
 

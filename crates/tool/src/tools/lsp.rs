@@ -21,6 +21,8 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use self::session::Session;
+#[doc(hidden)]
+pub use self::session::overhear;
 use super::about;
 use crate::{
     context::{CallContext, Ground},
@@ -204,7 +206,9 @@ fn word(line: &str, name: &str) -> Option<usize> {
     whole.or_else(|| line.match_indices(name).next()).map(|(at, _)| at).filter(|_| !name.is_empty())
 }
 
-fn render(action: LspAction, answer: &Value, context: &CallContext) -> Output {
+/// What an agent is told of an answer.
+#[doc(hidden)]
+pub fn render(action: LspAction, answer: &Value, context: &CallContext) -> Output {
     let mut out = String::new();
     match action {
         LspAction::Definition | LspAction::References => places(answer, context, &mut out),

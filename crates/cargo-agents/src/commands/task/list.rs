@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use agents_model::Usage;
 use agents_system::{finding::Finding, span};
 use agents_task::transcript::{Meta, Node, Stamp, Standing, TranscriptError, tree};
 use serde::Serialize;
@@ -115,7 +114,6 @@ fn line(depth: usize, node: &Node) -> String {
 }
 
 pub(crate) fn view(meta: &Meta, standing: Standing) -> TaskView {
-    let Usage { input, output, cache_read, cache_write, .. } = meta.usage;
     TaskView {
         id: meta.id.to_string(),
         path: meta.path.to_string(),
@@ -129,7 +127,7 @@ pub(crate) fn view(meta: &Meta, standing: Standing) -> TaskView {
         finished_at: meta.finished_at.map(|it| it.to_string()),
         turns: meta.turns,
         tool_calls: meta.tool_calls,
-        tokens: input + output + cache_read + cache_write,
+        tokens: meta.usage.total(),
         cost: meta.cost.map(|it| it.0),
         cost_limit: meta.limits.and_then(|it| it.cost).map(|it| it.0),
         turn_limit: meta.limits.and_then(|it| it.turns),

@@ -191,8 +191,7 @@ impl Shown {
 
 fn ended(shown: &Shown, outcome: &Outcome) -> String {
     let report = &outcome.report;
-    let usage = &report.usage;
-    let tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
+    let tokens = report.usage.total();
     let cost = report.cost.map(|it| format!(", {it}")).unwrap_or_default();
     let how = match outcome.ending {
         agents_task::Ending::Completed => "done".to_owned(),

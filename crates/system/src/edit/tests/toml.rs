@@ -111,6 +111,9 @@ fn lists_grow_and_shrink_in_place() {
     ];
     let edited = there_and_back(T, text, &there, &back);
     assert_eq!(edited, "a = [\n  1, # one\n  2,\n  3\n]\nb = [1]\nc = [ 'x', \"y\" ]\n");
+    // The blank line tells that the brackets stood on two lines.
+    let (there, back) = ([append(["a"], json!(1))], [remove_item(["a"], json!(1))]);
+    assert_eq!(there_and_back(T, "a = [\n]\n", &there, &back), "a = [\n\n1\n]\n");
 }
 
 #[test]

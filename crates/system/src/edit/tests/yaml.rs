@@ -249,6 +249,8 @@ fn a_value_is_replaced_in_the_style_that_it_has() {
     for (text, value, expected) in [
         ("a: 1 # one\nb: 2\n", json!(5), "a: 5 # one\nb: 2\n"),
         ("a:\nb: 2\n", json!(5), "a: 5\nb: 2\n"),
+        ("a: &x\nb: 2\n", json!(5), "a: 5\nb: 2\n"),
+        ("a: !t\nb: 2\n", json!(5), "a: 5\nb: 2\n"),
         ("a: >\n  x\n  y\nb: 2\n", json!("z"), "a: z\nb: 2\n"),
         ("a:\n  c: 1\nb: 2\n", json!(5), "a: 5\nb: 2\n"),
         ("a: 1\nb: 2\n", json!({ "c": 1 }), "a:\n  c: 1\nb: 2\n"),

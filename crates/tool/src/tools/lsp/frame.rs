@@ -5,7 +5,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 
 /// A message that is larger ends the conversation.
-const MAX_MESSAGE: usize = 64 * 1024 * 1024;
+const MAX_MESSAGE: u64 = 64 * 1024 * 1024;
 /// So does a header.
 const MAX_HEADER: u64 = 4 * 1024;
 
@@ -18,16 +18,17 @@ pub(super) fn write(message: &Value) -> Vec<u8> {
 /// The next message; `None` at the end, or when what comes is no message.
 pub(super) async fn read(from: &mut BufReader<impl AsyncRead + Unpin>) -> Option<Value> {
     let mut length = None;
+    let mut header = (&mut *from).take(MAX_HEADER);
     loop {
         let mut line = Vec::new();
-        (&mut *from).take(MAX_HEADER).read_until(b'\n', &mut line).await.ok()?;
+        header.read_until(b'\n', &mut line).await.ok()?;
         let line = std::str::from_utf8(&line).ok()?;
         if !line.ends_with('\n') {
             return None;
         }
         match line.trim().split_once(':') {
             Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-                length = value.trim().parse::<usize>().ok();
+                length = value.trim().parse::<u64>().ok();
             }
             Some(_) => {}
             None if line.trim().is_empty() => break,
@@ -35,9 +36,11 @@ pub(super) async fn read(from: &mut BufReader<impl AsyncRead + Unpin>) -> Option
         }
     }
     let length = length.filter(|it| *it <= MAX_MESSAGE)?;
-    let mut body = vec![0; length];
-    from.read_exact(&mut body).await.ok()?;
-    serde_json::from_slice(&body).ok()
+    // There is room for what comes, not for what is announced: that costs nobody anything.
+    let mut body = Vec::new();
+    from.take(length).read_to_end(&mut body).await.ok()?;
+    // What was cut off is no message, even if what is left of it looks like one.
+    (body.len() as u64 == length).then(|| serde_json::from_slice(&body).ok())?
 }
 
 /// The address of a file.
@@ -101,8 +104,33 @@ mod tests {
             "nonsense\r\n\r\n",
             "\r\n\r\n",
             "Content-Length: 2\r\n\r\n{]",
+            "Content-Length: 3\r\n\r\n{}",
+            &format!("{}Content-Length: 2\r\n\r\n{{}}", "A: b\r\n".repeat(1000)),
         ] {
             assert_eq!(read(&mut BufReader::new(bad.as_bytes())).await, None, "{bad}");
         }
+    }
+
+    /// Nothing, but it notes how much room there is for it.
+    struct Room(usize);
+
+    impl AsyncRead for Room {
+        fn poll_read(
+            mut self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+            buffer: &mut tokio::io::ReadBuf<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            self.0 = self.0.max(buffer.remaining());
+            std::task::Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_announces_much_and_says_little_costs_little() {
+        let mut room = Room(0);
+        let announced = format!("Content-Length: {MAX_MESSAGE}\r\n\r\n");
+        let mut reader = BufReader::new(announced.as_bytes().chain(&mut room));
+        assert_eq!(read(&mut reader).await, None);
+        assert!(room.0 < 1024 * 1024, "room for {} bytes", room.0);
     }
 }

@@ -12,8 +12,8 @@ use std::{
 use camino::Utf8Path;
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncWriteExt as _, BufReader},
-    net::unix::{OwnedReadHalf, OwnedWriteHalf},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
+    net::unix::OwnedWriteHalf,
     sync::{oneshot, watch},
 };
 
@@ -184,8 +184,8 @@ impl Drop for Asked<'_> {
 
 /// Hears what the server says until it ends.
 async fn listen(
-    mut read: BufReader<OwnedReadHalf>,
-    write: Arc<tokio::sync::Mutex<OwnedWriteHalf>>,
+    mut read: BufReader<impl AsyncRead + Unpin>,
+    write: Arc<tokio::sync::Mutex<impl AsyncWrite + Unpin>>,
     pending: Pending,
     ready: watch::Sender<bool>,
 ) {
@@ -232,6 +232,29 @@ async fn listen(
     // Whoever waits is told by that.
     pending.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let _ = ready.send(true);
+}
+
+/// What a server says to somebody who waits for these answers: the answers, or why there is none.
+#[doc(hidden)]
+pub async fn overhear(
+    read: impl AsyncRead + Unpin,
+    write: impl AsyncWrite + Unpin,
+    waiting: std::ops::Range<i64>,
+) -> Vec<Option<Result<Value, String>>> {
+    let pending = Pending::default();
+    let ask = |id| {
+        let (say, answer) = oneshot::channel();
+        pending.lock().unwrap_or_else(PoisonError::into_inner).insert(id, say);
+        answer
+    };
+    let answers: Vec<_> = waiting.map(ask).collect();
+    let (say, _) = watch::channel(false);
+    let write = Arc::new(tokio::sync::Mutex::new(write));
+    listen(BufReader::new(read), write, Arc::clone(&pending), say).await;
+    let heard = |mut answer: oneshot::Receiver<Result<Value, Refusal>>| {
+        answer.try_recv().ok().map(|it| it.map_err(|refusal| refusal.message))
+    };
+    answers.into_iter().map(heard).collect()
 }
 
 fn introduction(root: &str) -> Value {

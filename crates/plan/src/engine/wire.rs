@@ -1,12 +1,13 @@
-//! What drivers and workers say to each other. It passes through Restate, and may be read by another version than wrote it.
+//! What drivers and workers say to each other. It passes through Restate, and may be read by another version than wrote it, or written
+//! by somebody else altogether: what becomes part of a path or an argument of git is refused while it is read if it could be anything else.
 
 use std::{fmt, time::Duration};
 
 use agents_agent::definition::{Effort, PermissionMode};
 use agents_model::cost::MicroDollars;
 use agents_task::{Limits, TaskRequest, done_when::DoneWhen, event::Event};
-use camino::Utf8PathBuf;
-use serde::{Deserialize, Serialize};
+use camino::{Utf8Component, Utf8PathBuf};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
 
 use crate::{event::Outcome, journal::RunId};
@@ -159,13 +160,17 @@ impl Request {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Workspace {
-    /// Which workspace: all its commits share what they have in common.
+    /// Which workspace, by the hash of its place: all its commits share what they have in common.
+    #[serde(deserialize_with = "hash")]
     pub name: String,
     /// The commit that a worker unpacks.
+    #[serde(deserialize_with = "hash")]
     pub commit: String,
     /// The commit at the driver that it was made of.
+    #[serde(deserialize_with = "hash")]
     pub base: String,
     /// The directory in it where the task begins.
+    #[serde(deserialize_with = "within")]
     pub within: Utf8PathBuf,
     /// How it gets there.
     pub way: Way,
@@ -190,6 +195,7 @@ pub enum Way {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Parcel {
     /// What it is known by: the hash of its bytes.
+    #[serde(deserialize_with = "hash")]
     pub digest: String,
     /// Its bytes.
     pub size: u64,
@@ -230,4 +236,61 @@ pub struct Told {
     pub known: usize,
     /// Those that were not known.
     pub events: Vec<Event>,
+}
+
+/// The longest hash that anybody has: SHA-256 in hexadecimal digits.
+const MAX_HASH: usize = 64;
+
+/// Workers name files and directories by it.
+fn hash<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text = String::deserialize(from)?;
+    let is_digit = |it: u8| matches!(it, b'0'..=b'9' | b'a'..=b'f');
+    match text.len() {
+        1..=MAX_HASH if text.bytes().all(is_digit) => Ok(text),
+        _ => Err(D::Error::custom("not a hash in hexadecimal digits")),
+    }
+}
+
+/// It leads into the files, never out of them.
+fn within<'de, D: Deserializer<'de>>(from: D) -> Result<Utf8PathBuf, D::Error> {
+    let path = Utf8PathBuf::deserialize(from)?;
+    match path.components().all(|it| matches!(it, Utf8Component::Normal(_))) {
+        true => Ok(path),
+        false => Err(D::Error::custom("not a directory within the workspace")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn workspace(key: &str, value: &Value) -> Result<Workspace, serde_json::Error> {
+        let parcel = json!({"digest": "0f".repeat(16), "size": 3});
+        let mut said = json!({
+            "name": "0123456789abcdef", "commit": "a".repeat(40), "base": "b".repeat(64),
+            "within": "crates/one", "way": {"parcel": parcel},
+        });
+        said[key] = value.clone();
+        serde_json::from_value(said)
+    }
+
+    #[test]
+    fn nobody_leads_a_worker_to_other_files() {
+        assert!(workspace("within", &json!("")).is_ok(), "the root of the files");
+        for (key, value) in [
+            ("name", json!("..")),
+            ("name", json!("")),
+            ("commit", json!("../../../home")),
+            ("commit", json!("--upload-pack=x")),
+            ("commit", json!("a".repeat(65))),
+            ("base", json!("HEAD")),
+            ("within", json!("../other")),
+            ("within", json!("/etc")),
+            ("way", json!({"parcel": {"digest": "/dev/zero", "size": 3}})),
+        ] {
+            assert!(workspace(key, &value).is_err(), "{key} {value}");
+        }
+    }
 }
