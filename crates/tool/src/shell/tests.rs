@@ -105,6 +105,8 @@ pub(super) const NO: &[&str] = &[
     "cargo test \\# ; rm x",
     "cargo a#b ; rm x",
     "cargo \\ # ; rm x",
+    "cargo test && \\ cargo x",
+    "\\ cargo test",
     "# cargo\nrm x",
     "cargo $(rm x)",
     "cargo `rm x`",
