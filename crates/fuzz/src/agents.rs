@@ -1,16 +1,20 @@
 //! Definitions of agents, in every dialect.
 
 use agents_agent::{
-    AgentDefinition,
+    AgentDefinition, AgentName,
     assign::{Assignment, assign},
+    commands::{discover, search},
     definition::{Dialect, Source},
     edit::{ChangeError, change},
     parse::{Input, Strictness, parse, parse_bytes},
     render::render,
 };
+use agents_host::Roots;
+use agents_system::finding::Finding;
+use agents_tool::hooks::OwnHooks;
 use camino::Utf8Path;
 
-use crate::files::{check_findings, has_error};
+use crate::files::{check_findings, has_error, in_scratch};
 
 /// A file is a definition, or a finding says why not. What is a definition can be written in every dialect and is read there as the
 /// writer said it would be; its own file stays as it is when nothing changes, and changes as asked.
@@ -79,4 +83,51 @@ fn check_change(input: &Input<'_>, definition: &AgentDefinition) {
         ) => {}
         Err(error) => panic!("{error}"),
     }
+}
+
+/// What a definition says about hooks, as JSON: it has some, or a finding says why not, in every dialect.
+pub fn own_hooks(data: &[u8]) {
+    let Ok(hooks) = serde_json::from_slice(data) else { return };
+    let agent = AgentName::new("helper").expect("a name");
+    for dialect in Dialect::ALL {
+        let (own, findings) = OwnHooks::parse(&agent, dialect, &hooks);
+        let says_something = hooks.as_object().is_some_and(|it| it.values().any(has_handlers));
+        assert!(own.is_some() || !findings.is_empty() || !says_something, "{hooks}");
+        check_findings(&findings, "");
+    }
+}
+
+fn has_handlers(matchers: &serde_json::Value) -> bool {
+    let has = |it: &serde_json::Value| it["hooks"].as_array().is_some_and(|it| !it.is_empty());
+    matchers.as_array().is_some_and(|it| it.iter().any(has))
+}
+
+/// A file of a command that people type, in both formats, and as a list of plugins of a host: it is one or a finding says why not, and what
+/// is typed after its name stands in it once for each place, however it looks.
+pub fn command_file(text: &str) {
+    let (hosts, _) = agents_host::hosts(None);
+    let names = [
+        "app/.agents/commands/note.md",
+        "app/.gemini/commands/tidy.toml",
+        "home/.claude/plugins/installed_plugins.json",
+    ];
+    names.iter().for_each(|name| in_scratch(name, text.as_bytes(), |_| ()));
+    in_scratch("app/Cargo.toml", b"", |file| {
+        let cwd = file.parent().expect("a directory");
+        let home = cwd.with_file_name("home");
+        let roots = Roots { home: &home, workspace: None, env: &|_| None };
+        let found = discover(&search(cwd, &hosts, &roots));
+        for name in ["note", "tidy"] {
+            let Some(command) = found.get(name) else {
+                let says = |it: &Finding| format!("{:?}", it.place).contains(name);
+                assert!(found.findings.iter().any(says), "{name}: {:?}", found.findings);
+                continue;
+            };
+            let own = "\u{1}typed $@\u{1}";
+            let places = ["$@", "$ARGUMENTS", "{{args}}"];
+            let places = places.map(|it| command.instructions.matches(it).count());
+            let stands = command.expand(own).matches(own).count();
+            assert!(stands >= places.iter().sum::<usize>().max(1), "{stands} of {places:?}");
+        }
+    });
 }

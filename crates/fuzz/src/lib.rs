@@ -30,6 +30,14 @@
 //! | `edit_tool`, `web_page` | what a model wants to change, and what it reads |
 //! | `rights`, `matcher` | rules for tools, ours and those of hosts |
 //! | `mask` | secrets in what is shown |
+//! | `mcp_server`, `mcp_http`, `acp_server` | what clients and editors say to our own servers: see [`doors`] |
+//! | `dashboard` | requests of browsers |
+//! | `mcp_client`, `acp_client`, `lsp`, `script_frames` | what programs that we start say to us: see [`peers`] |
+//! | `outline` | source files that a model wants to see without reading them |
+//! | `own_hooks`, `command_file` | hooks of agents, and commands that people type |
+//! | `schema`, `values` | what a result must look like; times, amounts, dates and ids: see [`values`] |
+//! | `engine_wire` | what drivers and workers of a cluster say to each other |
+//! | `otlp` | events of tasks, as a collector is told them |
 
 #![allow(
     clippy::unwrap_used,
@@ -45,12 +53,16 @@ use agents_system::edit::Format;
 
 pub mod agents;
 pub mod commands;
+pub mod doors;
 pub mod edits;
 pub mod files;
+pub mod peers;
 pub mod plans;
 pub mod records;
 pub mod settings;
+mod streams;
 pub mod tools;
+pub mod values;
 pub mod wires;
 
 /// A target: its name, which is also that of its directory of seeds, and what it does with an input.
@@ -107,6 +119,21 @@ pub const TARGETS: &[Target] = &[
     ("rights", |data| text(data, tools::rights)),
     ("matcher", |data| text(data, tools::matcher)),
     ("mask", |data| text(data, tools::mask)),
+    ("mcp_server", doors::mcp_server),
+    ("mcp_http", doors::mcp_http),
+    ("acp_server", |data| text(data, doors::acp_server)),
+    ("dashboard", doors::dashboard),
+    ("mcp_client", peers::mcp_client),
+    ("acp_client", peers::acp_client),
+    ("lsp", peers::lsp),
+    ("script_frames", peers::script_frames),
+    ("outline", |data| text(data, tools::outline)),
+    ("own_hooks", agents::own_hooks),
+    ("command_file", |data| text(data, agents::command_file)),
+    ("schema", |data| text(data, values::schema)),
+    ("values", |data| text(data, values::values)),
+    ("engine_wire", records::engine_wire),
+    ("otlp", |data| text(data, records::otlp)),
 ];
 
 /// Runs the target of that name.

@@ -1,16 +1,24 @@
 //! What we wrote ourselves, and may find torn, edited, or from another version.
 
-use agents_plan::{event::Event, graph::Graph};
+use std::fmt::Debug;
+
+use agents_plan::{
+    engine::wire::{Assignment, Done, Request, Since, Told, Way, Workspace},
+    event::Event,
+    graph::Graph,
+};
 use agents_task::{
     TaskId, TaskPath,
-    transcript::{Opening, Store},
+    telemetry::Content,
+    transcript::{Opening, Page, Store},
 };
 use agents_trust::{
     audit::Records,
     lock::{Lock, LockFileError},
 };
 use camino::{Utf8Path, Utf8PathBuf};
-use serde_json::Value;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
 
 use crate::files::check_findings;
 
@@ -58,8 +66,25 @@ pub fn transcript(data: &[u8]) {
         pieces.extend(follow.more().expect("bytes can be read"));
         assert_eq!(format!("{pieces:?}"), format!("{whole:?}"));
         drop(store.verify(*id));
+        let page = Page::load(store, *id).expect("bytes can be read");
+        check_html(&page.html());
+        drop((page.text(), page.markdown()));
         drop(store.stretch(*id, u64::try_from(data.len() / 3).unwrap_or(0), 100));
     });
+}
+
+/// Nothing that was said is part of the page itself: every tag is one of ours, and none of them has an attribute that runs something.
+fn check_html(html: &str) {
+    const OURS: [&str; 17] = [
+        "!doctype", "html", "head", "meta", "title", "style", "body", "h1", "h2", "dl", "dt", "dd",
+        "p", "details", "summary", "pre", "b",
+    ];
+    for tag in html.split('<').skip(1) {
+        let name = tag.trim_start_matches('/').split([' ', '>']).next().unwrap_or_default();
+        assert!(OURS.contains(&name), "<{name}");
+        let attributes = tag.split('>').next().unwrap_or_default();
+        assert!(!attributes.contains(" on") && !attributes.contains("href"), "{attributes}");
+    }
 }
 
 fn place() -> (tempfile::TempDir, Store, TaskId) {
@@ -91,6 +116,80 @@ pub fn journal(data: &[u8]) {
         assert_eq!(serde_json::to_value(&again).ok(), Some(written) as Option<Value>);
         for index in graph.indices() {
             drop((graph.node(index), graph.dependents(index), graph.from(index)));
+        }
+    }
+}
+
+/// What drivers and workers of a cluster say to each other: what can be read is written again without a loss, and whatever it names stays
+/// within the directories of a worker.
+pub fn engine_wire(data: &[u8]) {
+    fn kept<T: DeserializeOwned + Serialize + PartialEq + Debug>(data: &[u8]) -> Option<T> {
+        let said: T = serde_json::from_slice(data).ok()?;
+        let written = serde_json::to_vec(&said).expect("it can be said");
+        assert_eq!(serde_json::from_slice::<T>(&written).ok().as_ref(), Some(&said));
+        Some(said)
+    }
+    let check = |it: &Workspace| {
+        let home = Utf8Path::new("/home/worker");
+        let mut names = vec![it.name.as_str(), &it.commit, &it.base];
+        if let Way::Parcel(parcel) = &it.way {
+            names.push(&parcel.digest);
+        }
+        for name in names {
+            assert_eq!(home.join(name).parent(), Some(home), "{name:?}");
+            assert!(name != ".." && !name.starts_with('-'), "{name:?} is no name");
+        }
+        let is_inside = |it: &str| it != ".." && it != "/";
+        assert!(it.within.iter().all(is_inside), "{}", it.within);
+    };
+    if let Some(assignment) = kept::<Assignment>(data) {
+        check(&assignment.workspace);
+        let request = assignment.request.request();
+        let again = Request::new(&request, assignment.request.mode, &assignment.request.allow);
+        let agents = assignment.request.agents.clone();
+        assert_eq!(Request { agents, ..again }, assignment.request, "nothing is lost on the way");
+    }
+    if let Some(done) = kept::<Done>(data) {
+        check(&done.workspace);
+    }
+    kept::<Told>(data);
+    kept::<Since>(data);
+}
+
+/// Events of tasks, one on each line: what a collector is told of them is OTLP/JSON, whatever they say and in whatever order they come.
+pub fn otlp(text: &str) {
+    let events: Vec<agents_task::event::Event> =
+        text.lines().take(64).filter_map(|line| serde_json::from_str(line).ok()).collect();
+    for content in [Content::Shown, Content::Hidden] {
+        let told = agents_task::telemetry::overhear(&events, content);
+        let spans = &told["resourceSpans"][0]["scopeSpans"][0]["spans"];
+        let spans = spans.as_array().expect("a list");
+        // A task, its turns and its calls: each begins with an event.
+        assert!(spans.len() <= events.len(), "{} of {}", spans.len(), events.len());
+        spans.iter().for_each(check_span);
+    }
+}
+
+fn check_span(span: &Value) {
+    let is_id = |it: &Value, length: usize| {
+        let digits = |it: &str| it.bytes().all(|it| it.is_ascii_hexdigit());
+        it.as_str().is_some_and(|it| it.len() == length && digits(it))
+    };
+    assert!(is_id(&span["traceId"], 32) && is_id(&span["spanId"], 16), "{span}");
+    assert!(span.get("parentSpanId").is_none_or(|it| is_id(it, 16)), "{span}");
+    let time = |key: &str| span[key].as_str().expect("a text").parse::<u64>().expect("a time");
+    assert!(time("startTimeUnixNano") <= time("endTimeUnixNano"), "{span}");
+    assert!(span["name"].is_string() && [json!(1), json!(3)].contains(&span["kind"]), "{span}");
+    let mut keys = std::collections::BTreeSet::new();
+    for attribute in span["attributes"].as_array().expect("a list") {
+        assert!(keys.insert(attribute["key"].as_str().expect("a text")), "twice: {attribute}");
+        let value = attribute["value"].as_object().expect("a value");
+        let (kind, value) = value.iter().next().expect("a value");
+        match kind.as_str() {
+            "stringValue" => assert!(value.is_string(), "{attribute}"),
+            "intValue" => drop(value.as_str().expect("a text").parse::<i64>().expect("a number")),
+            "doubleValue" => assert!(value.is_f64(), "{attribute}"),
+            other => panic!("{other}"),
         }
     }
 }

@@ -3,10 +3,13 @@
 use agents_hook::{Matcher, wire::Wire};
 use agents_host::Event;
 use agents_tool::{
-    Rights, Subject,
+    Rights, Subject, Tool as _,
     secrets::{Mask, Masked},
-    tools::{Replacement, apply_edits, web::readable},
+    tools::{Outline, Replacement, apply_edits, web::readable},
 };
+use serde_json::json;
+
+use crate::{files::in_scratch, peers::context, streams::in_runtime};
 
 /// What separates the parts of an input.
 const SEPARATOR: &str = "\n%%\n";
@@ -109,5 +112,24 @@ pub fn matcher(input: &str) {
                 Err(error) => assert!(!error.finding("hook").message.is_empty()),
             }
         }
+    }
+}
+
+/// A file of each kind: an outline has lines that are there, none of them long.
+pub fn outline(text: &str) {
+    for name in ["outline/it.rs", "outline/it.py", "outline/it.md", "outline/it.toml"] {
+        in_scratch(name, text.as_bytes(), |file| {
+            let context = context(file.parent().expect("a directory"));
+            let input = json!({ "path": file.file_name().expect("a name") });
+            let Ok(shown) = in_runtime(Outline.call(input, &context)) else { return };
+            let lines = text.split('\n').count();
+            for line in
+                shown.text.lines().filter(|it| it.starts_with(|it: char| it.is_ascii_digit()))
+            {
+                assert!(line.chars().count() <= 400, "{line}");
+                let number = line.split(|it: char| !it.is_ascii_digit()).next().unwrap_or_default();
+                assert!(number.parse::<usize>().is_ok_and(|it| it >= 1 && it <= lines), "{line}");
+            }
+        });
     }
 }

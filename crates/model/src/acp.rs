@@ -259,10 +259,7 @@ fn permission(request: &RequestPermissionRequest, rights: OwnRights) -> RequestP
 /// What comes of a prompt to an agent at the other end of these streams, which has such rights.
 #[doc(hidden)]
 pub async fn overhear(
-    streams: (
-        impl AsyncRead + Send + Unpin + 'static,
-        impl AsyncWrite + Send + Unpin + 'static,
-    ),
+    streams: (impl AsyncRead + Send + Unpin + 'static, impl AsyncWrite + Send + Unpin + 'static),
     model: Option<String>,
     rights: OwnRights,
 ) -> Vec<Result<Event, String>> {

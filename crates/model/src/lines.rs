@@ -47,7 +47,12 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
-        Poll::Ready(self.count(&buffer.filled()[before..]))
+        let counted = self.count(&buffer.filled()[before..]);
+        if counted.is_err() {
+            // Where there is an error, nothing was read.
+            buffer.set_filled(before);
+        }
+        Poll::Ready(counted)
     }
 }
 

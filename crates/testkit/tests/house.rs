@@ -131,6 +131,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-task",
             "agents-trust",
             "agents-plan",
+            "agents-serve",
         ],
     ),
     // The scripted endpoint is part of the program, and what tests stand on.

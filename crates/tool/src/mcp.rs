@@ -255,7 +255,8 @@ impl Server {
                 let started = Child::start(program, args, env, cwd, &self.ground);
                 let unreachable = |why| ServerError::Unreachable { server: server(), why };
                 let (child, stream) = started.map_err(unreachable)?;
-                let connection = tokio::time::timeout(time, Connection::over(stream.into_split())).await;
+                let connection =
+                    tokio::time::timeout(time, Connection::over(stream.into_split())).await;
                 (connection, Some(child))
             }
             Reach::Address { url, headers } => {

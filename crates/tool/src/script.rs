@@ -25,7 +25,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::{
     io::{
-        AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+        AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _,
+        BufReader,
     },
     net::UnixStream,
     sync::Mutex,
@@ -343,10 +344,7 @@ async fn next_line(read: &mut (impl tokio::io::AsyncBufRead + Unpin), line: &mut
     }
 }
 
-async fn say(
-    write: &Mutex<impl AsyncWrite + Unpin>,
-    what: &impl serde::Serialize,
-) -> Option<()> {
+async fn say(write: &Mutex<impl AsyncWrite + Unpin>, what: &impl serde::Serialize) -> Option<()> {
     let mut line = serde_json::to_vec(what).ok()?;
     line.push(b'\n');
     write.lock().await.write_all(&line).await.ok()

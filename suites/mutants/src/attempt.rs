@@ -26,8 +26,8 @@ use crate::{
 pub(crate) struct Ground {
     /// The project.
     pub(crate) root: Utf8PathBuf,
-    /// Where cargo builds.
-    pub(crate) target: Utf8PathBuf,
+    /// The copy, where it is built, and what is known.
+    pub(crate) scratch: Utf8PathBuf,
     pub(crate) jobs: NonZero<usize>,
     pub(crate) before: Before,
     /// Only changes whose names have this in them.
@@ -56,9 +56,9 @@ pub(crate) struct Tally {
 
 /// Tries the changes of a room.
 pub(crate) fn attempt(room: Room, ground: &Ground) -> anyhow::Result<Tally> {
-    let (directory, files) = (ground.target.join("mutants"), Files::of(&ground.root)?);
+    let (scratch, files) = (&ground.scratch, Files::of(&ground.root)?);
     let changes = change::list(&ground.root, &room.package())?;
-    let shelf = Shelf::new(&directory, room.name);
+    let shelf = Shelf::new(scratch, room.name);
     if ground.before == Before::Forgotten {
         shelf.forget()?;
     }
@@ -70,12 +70,12 @@ pub(crate) fn attempt(room: Room, ground: &Ground) -> anyhow::Result<Tally> {
         changes: &changes,
         root: &ground.root,
         files: &files,
-        copy: Copy { tree: &directory.join("tree"), target: &ground.target },
+        copy: Copy { tree: &scratch.join("tree"), target: &scratch.join("target") },
     };
     say(&format!("{}: building {} changes into one program", room.name, changes.len()));
     let programs = garden.build(&mut kept.weeds)?;
     shelf.save(&kept)?;
-    let stage = Stage { programs, room: directory.join("tree").join(room.path()) };
+    let stage = Stage { programs, room: scratch.join("tree").join(room.path()) };
     let reached = match shelf.load_reached(&everything) {
         Some(reached) => reached,
         None => {

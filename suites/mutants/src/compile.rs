@@ -11,7 +11,7 @@ use serde_json::Value;
 #[derive(Debug)]
 pub(crate) struct Copy<'a> {
     pub(crate) tree: &'a Utf8Path,
-    /// Everybody's: what the rooms depend on is built already.
+    /// Its own: cargo names what it builds by where a package is in its workspace, and would take the changed rooms for ours.
     pub(crate) target: &'a Utf8Path,
 }
 

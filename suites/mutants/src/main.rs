@@ -75,7 +75,7 @@ fn main() -> anyhow::Result<ExitCode> {
         None => std::thread::available_parallelism()?,
     };
     let before = if args.again { Before::Forgotten } else { Before::Kept };
-    let ground = Ground { target: target()?, root, jobs, before, only: args.only };
+    let ground = Ground { scratch: scratch()?, root, jobs, before, only: args.only };
     let mut page = fs_err::read_to_string(ground.root.join(PAGE))?;
     let mut explained = Explained::parse(&page);
     let (mut rows, mut wrong) = (Vec::new(), 0);
@@ -106,9 +106,9 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Where this program was built.
-fn target() -> anyhow::Result<Utf8PathBuf> {
+/// Beside where this program was built.
+fn scratch() -> anyhow::Result<Utf8PathBuf> {
     let me = Utf8PathBuf::try_from(std::env::current_exe()?)?;
     let target = me.parent().and_then(Utf8Path::parent);
-    Ok(target.context("this program is in no directory")?.to_owned())
+    Ok(target.context("this program is in no directory")?.join("mutants"))
 }

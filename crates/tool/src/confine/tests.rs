@@ -228,3 +228,71 @@ fn roots_that_may_only_be_read_and_the_deepest_one_counts() {
     assert!(area.at("file").is_err());
     assert!(area.at("..").is_err());
 }
+
+#[test]
+fn a_file_is_read_up_to_the_limit_and_not_in_part() {
+    let (scratch, areas) = areas();
+    scratch.write("root/ten", "0123456789");
+    for area in &areas {
+        let place = area.locate("ten").unwrap();
+        assert_eq!(area.read(&place, 10).unwrap(), b"0123456789");
+        let error = area.read(&place, 9).unwrap_err();
+        let ConfineError::Io { path, source } = &error else { panic!("{error:?}") };
+        assert_eq!((path.as_str(), source.kind()), ("ten", io::ErrorKind::FileTooLarge));
+    }
+}
+
+#[test]
+fn places_are_shown_from_the_first_root_and_whole_from_others() {
+    let scratch = Scratch::new();
+    scratch.write("one/a", "");
+    scratch.write("two/b", "");
+    let (one, two) = (scratch.path("one"), scratch.path("two"));
+    let area = Area::new([(&one, RootAccess::Write), (&two, RootAccess::Read)]).unwrap();
+    for (path, shown, absolute) in [
+        (".", ".".to_owned(), one.clone()),
+        ("a", "a".to_owned(), one.join("a")),
+        ("new/b", "new/b".to_owned(), one.join("new/b")),
+        (two.as_str(), two.to_string(), two.clone()),
+        (two.join("b").as_str(), two.join("b").to_string(), two.join("b")),
+    ] {
+        let place = area.locate(path).unwrap();
+        assert_eq!(area.shown(&place), shown, "{path}");
+        // Byte by byte: paths that end in `/` are equal to those that do not.
+        assert_eq!(area.absolute(&place).as_str(), absolute.as_str(), "{path}");
+    }
+}
+
+#[test]
+fn a_path_has_an_end_and_so_have_the_links_in_it() {
+    let (scratch, areas) = areas();
+    symlink("file", scratch.path("root/link1")).unwrap();
+    for at in 2..=MAX_LINKS + 1 {
+        let target = format!("link{}", at - 1);
+        symlink(target, scratch.path(format!("root/link{at}"))).unwrap();
+    }
+    let longest = format!("{}file", "./".repeat(2046));
+    for area in &areas {
+        assert_eq!(read(area, &format!("link{MAX_LINKS}")).unwrap(), "inside");
+        let error = read(area, &format!("link{}", MAX_LINKS + 1)).unwrap_err();
+        assert!(matches!(error, ConfineError::Io { .. }), "{error:?}");
+        assert_eq!(read(area, &longest).unwrap(), "inside");
+        let error = read(area, &format!("/{longest}")).unwrap_err();
+        assert!(matches!(error, ConfineError::NoPath { .. }), "{error:?}");
+    }
+}
+
+/// Whatever a tool starts meanwhile must not have it.
+#[test]
+fn nothing_that_is_open_is_handed_on_to_programs() {
+    use rustix::io::{FdFlags, fcntl_getfd};
+    let (_scratch, areas) = areas();
+    for area in &areas {
+        let (file, dir) = (area.locate("dir/deep").unwrap(), area.locate("dir").unwrap());
+        let file = OwnedFd::from(area.open(&file).unwrap());
+        let new = fresh(&area.roots[0].dir).unwrap().1;
+        for fd in [&area.roots[0].dir, &file, &area.open_directory(&dir).unwrap(), &new] {
+            assert_eq!(fcntl_getfd(fd).unwrap(), FdFlags::CLOEXEC);
+        }
+    }
+}

@@ -25,8 +25,8 @@ fn assert_syntax(text: &str) {
 }
 
 #[track_caller]
-fn without(text: &str, change: Change) -> Without {
-    let switched = switch(text, &[(Switch(1), &change)], &BTreeSet::new()).unwrap();
+fn without(text: &str, change: &Change) -> Without {
+    let switched = switch(text, &[(Switch(1), change)], &BTreeSet::new()).unwrap();
     assert_eq!(switched.text, text);
     let [(Switch(1), why)] = switched.without[..] else { panic!("{:?}", switched.without) };
     why
@@ -126,7 +126,7 @@ fn a_constant_function_stays_one_where_constants_call_it() {
 #[test]
 fn constants_have_no_place_but_closures_in_them_do() {
     let text = "const MOST: usize = 4 * 1024;";
-    assert_eq!(without(text, Change::of(text, "*", Genre::BinaryOperator, "+")), Without::NoPlace);
+    assert_eq!(without(text, &Change::of(text, "*", Genre::BinaryOperator, "+")), Without::NoPlace);
     let text = "static ALL: LazyLock<usize> = LazyLock::new(|| a() * 2);";
     let change = Change::of(text, "*", Genre::BinaryOperator, "+");
     assert!(switched(text, &[change]).contains("(if on(1) { (a()) + (2) } else {a() * 2})"));
@@ -136,7 +136,7 @@ fn constants_have_no_place_but_closures_in_them_do() {
 fn what_a_macro_reads_has_no_place() {
     let text = "fn f() { assert!(a == b); }";
     assert_eq!(
-        without(text, Change::of(text, "==", Genre::BinaryOperator, "!=")),
+        without(text, &Change::of(text, "==", Genre::BinaryOperator, "!=")),
         Without::NoPlace
     );
 }
@@ -144,7 +144,7 @@ fn what_a_macro_reads_has_no_place() {
 #[test]
 fn an_arm_for_everything_has_no_place() {
     let text = "fn f() { match a { 1 => b, other => c } }";
-    assert_eq!(without(text, Change::of(text, "other", Genre::MatchArm, "")), Without::NoPlace);
+    assert_eq!(without(text, &Change::of(text, "other", Genre::MatchArm, "")), Without::NoPlace);
     let text = "fn f() { match a { NONE => b, _ => c } }";
     let change = Change::of(text, "NONE", Genre::MatchArm, "");
     assert!(switched(text, &[change]).contains("NONE if !on(1) => b"));
@@ -154,7 +154,7 @@ fn an_arm_for_everything_has_no_place() {
 fn one_of_two_conditions_with_let_is_not_rust() {
     let text = "fn f() { if let Some(a) = b && a > 1 { c } }";
     assert_eq!(
-        without(text, Change::of(text, "&&", Genre::BinaryOperator, "||")),
+        without(text, &Change::of(text, "&&", Genre::BinaryOperator, "||")),
         Without::NotRust
     );
 }

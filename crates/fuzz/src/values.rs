@@ -1,0 +1,59 @@
+//! Small things that people and programs write: schemas, times, amounts, dates, names.
+
+use std::time::Duration;
+
+use agents_model::{ToolInput, cost::MicroDollars, retry::parse_retry_after};
+use agents_system::span;
+use agents_task::{
+    TaskId,
+    schema::Schema,
+    submission::{self, Submission},
+};
+use serde_json::{Value, json};
+
+/// A schema, then a line `%%` and a result: the schema compiles or it is said where it does not, what is handed in is a result that fits it
+/// or a list of what is wrong that is short enough for a model, and the tool that it is handed in by is described by a schema as well.
+pub fn schema(text: &str) {
+    let (schema, result) = text.split_once("\n%%\n").unwrap_or((text, "{\"n\": 1}"));
+    let schema = match Schema::compile(&Value::from(schema)) {
+        Ok(schema) => schema,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let told = |issues: &[agents_task::schema::Issue]| {
+        assert!(
+            issues.len() <= 20 && issues.iter().all(|it| it.what.len() <= 4 * 301),
+            "{issues:?}"
+        );
+    };
+    for input in [ToolInput::parse(result.to_owned()), ToolInput::Json(json!({ "data": result }))] {
+        match submission::read(&input, Some(&schema)) {
+            Ok(Submission::Result(value)) => assert_eq!(schema.issues(&value), [], "{value}"),
+            Ok(Submission::GaveUp(why)) => assert!(!why.is_empty()),
+            Err(submission::Wrong::Result { issues, .. }) => told(&issues),
+            Err(wrong) => assert!(!wrong.told().is_empty()),
+        }
+    }
+    if let Some(value) = submission::valid_json(result, &schema) {
+        assert_eq!(schema.issues(&value), [], "{value}");
+    }
+    drop(submission::spec(Some(&schema)));
+}
+
+/// Times, amounts, dates to come back at and ids: what is understood is written again as what it is.
+pub fn values(text: &str) {
+    if let Some(time) = span::parse(text, Duration::from_secs(1)) {
+        assert_eq!(span::parse(&span::written(time), Duration::from_millis(1)), Some(time));
+        drop((span::told(time), span::set(time)));
+    }
+    if let Some(amount) = MicroDollars::parse(text) {
+        let (whole, rest) = (amount.0 / 1_000_000, amount.0 % 1_000_000);
+        assert_eq!(MicroDollars::parse(&format!("{whole}.{rest:06}")), Some(amount));
+        let shown = MicroDollars::parse(&amount.to_string()).expect("an amount");
+        assert!(shown <= amount && (shown.0 > 0) == (amount.0 > 0), "{amount} is shown as {shown}");
+    }
+    let now = "2026-11-16T12:00:00Z".parse().expect("a time");
+    let _ = parse_retry_after(text, now);
+    if let Some(id) = TaskId::parse(text) {
+        assert_eq!(TaskId::parse(&id.to_string()), Some(id));
+    }
+}
