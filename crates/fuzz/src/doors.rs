@@ -47,9 +47,8 @@ pub fn mcp_server(data: &[u8]) {
     });
 }
 
-/// The same for an editor. The protocol lets nothing follow the first line before it is answered, and what is not UTF-8 ends the connection.
-pub fn acp_server(text: &str) {
-    let data = text.as_bytes();
+/// The same for an editor. The protocol lets nothing follow the first line before it is answered.
+pub fn acp_server(data: &[u8]) {
     let at = data.iter().position(|it| *it == b'\n').unwrap_or(data.len());
     let data = &[&data[..at], b"\n%%", &data[at..]].concat();
     everywhere(data, async |size| {

@@ -121,7 +121,7 @@ pub const TARGETS: &[Target] = &[
     ("mask", |data| text(data, tools::mask)),
     ("mcp_server", doors::mcp_server),
     ("mcp_http", doors::mcp_http),
-    ("acp_server", |data| text(data, doors::acp_server)),
+    ("acp_server", doors::acp_server),
     ("dashboard", doors::dashboard),
     ("mcp_client", peers::mcp_client),
     ("acp_client", peers::acp_client),

@@ -16,7 +16,7 @@ use std::{
 };
 
 use agent_client_protocol::{
-    Agent, ByteStreams, Client, on_receive_notification, on_receive_request,
+    Agent, Client, Lines, on_receive_notification, on_receive_request,
     schema::ProtocolVersion,
     v1::{
         ConnectionTo,
@@ -38,10 +38,7 @@ use tokio::{
     sync::{Semaphore, mpsc},
     task::JoinHandle,
 };
-use tokio_util::{
-    compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _},
-    sync::CancellationToken,
-};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     answer::{More, Source, asking_program},
@@ -50,7 +47,7 @@ use crate::{
     event::{Event, StopReason, ToolNotice, ToolPhase, Usage},
     host::{DEFAULT_MODEL, With as _, granted, prompt, refuse_tools},
     keys::Mask,
-    lines::BoundedLines,
+    lines,
     provider::{EventStream, Hands, ModelInfo, Provider},
     request::{OwnRights, Request},
 };
@@ -156,9 +153,8 @@ async fn converse(
     ),
     sender: mpsc::Sender<Said>,
 ) {
-    // The crate of the protocol keeps a line until it ends, however long it is.
-    let read = BoundedLines::new(read, MAX_LINE);
-    let transport = ByteStreams::new(write.compat_write(), read.compat());
+    // What the crate of the protocol has for bytes keeps a line however long it is, and ends with the first byte that is wrong.
+    let transport = Lines::new(lines::write(write), lines::read(read, MAX_LINE as u64));
     let (updates, rights, started) = (sender.clone(), wanted.rights, sender.clone());
     // What is said before there was a question is no answer: Gemini tells that its mode was set.
     let is_asked = AtomicBool::new(false);

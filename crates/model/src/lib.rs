@@ -38,7 +38,7 @@
 //! | [`open`] | from settings to providers that can be asked |
 //! | [`mod@find`] | all of that in one call, for programs that embed us |
 //! | [`error`] | what went wrong, as a type, without a key in it |
-//! | [`lines`] | bytes in lines, none of which is longer than agreed |
+//! | [`lines`] | text in lines, none of which is longer than agreed |
 //! | [`sse`] | server-sent events from bytes that may be cut anywhere |
 //! | [`wire`] | the wire formats, pure: a request to bytes, bytes to events |
 //! | [`retry`] | when to ask again, pure |

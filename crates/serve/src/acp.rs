@@ -13,11 +13,12 @@ pub(crate) mod told;
 
 use std::{
     collections::HashMap,
+    io,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use agent_client_protocol::{
-    Agent, ByteStreams, Client, Error, on_receive_notification, on_receive_request,
+    Agent, Client, Error, Lines, on_receive_notification, on_receive_request,
     schema::ProtocolVersion,
     v1::{
         ConnectionTo, Responder,
@@ -33,22 +34,20 @@ use agent_client_protocol::{
     },
 };
 use agents_agent::definition::PermissionMode;
-use agents_model::lines::BoundedLines;
+use agents_model::lines;
 use agents_task::{
     broker::{Ask, Asks, Reply},
     runner::Unavailable,
 };
 use camino::Utf8PathBuf;
+use futures_util::{Sink, Stream};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_util::{
-    compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _},
-    sync::CancellationToken,
-};
+use tokio_util::sync::CancellationToken;
 
 use crate::sessions::{Grounds, Kept, Session};
 
 /// The longest message of an editor: whole files may be in it.
-const MAX_MESSAGE: usize = 64 * 1024 * 1024;
+const MAX_MESSAGE: u64 = 64 * 1024 * 1024;
 
 /// An editor could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -69,9 +68,8 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let house = House { grounds, sessions: Arc::default(), over: cancel.child_token() };
-    // The crate of the protocol keeps a line until it ends, however long it is.
-    let read = BoundedLines::new(read, MAX_MESSAGE);
-    let streams = ByteStreams::new(write.compat_write(), read.compat());
+    // What the crate of the protocol has for bytes keeps a line however long it is, and ends with the first byte that is wrong.
+    let streams = Lines::new(lines::write(write), lines::read(read, MAX_MESSAGE));
     let ended = tokio::select! {
         ended = house.connect(streams) => ended,
         () = cancel.cancelled() => Ok(()),
@@ -93,9 +91,9 @@ type Connection = ConnectionTo<Client>;
 impl House {
     async fn connect(
         &self,
-        streams: ByteStreams<
-            impl futures_util::AsyncWrite + Send + 'static,
-            impl futures_util::AsyncRead + Send + 'static,
+        streams: Lines<
+            impl Sink<String, Error = io::Error> + Send + 'static,
+            impl Stream<Item = io::Result<String>> + Send + 'static,
         >,
     ) -> Result<(), Error> {
         let (creating, loading, listing) = (self.clone(), self.clone(), self.clone());
