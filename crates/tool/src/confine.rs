@@ -410,8 +410,7 @@ impl Area {
     fn make_directories(&self, root: &Root, path: &Utf8Path) -> Result<OwnedFd, ConfineError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         match self.open_at(root, path, flags) {
-            // Most likely it is missing; whatever else it is, one of the steps meets it again.
-            Err(ConfineError::Io { .. }) => {}
+            Err(ConfineError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
             opened => return opened,
         }
         let failed =
