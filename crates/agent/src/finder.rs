@@ -73,6 +73,17 @@ pub fn discover(search: &Search) -> Result<Agents, DiscoverError> {
 }
 
 /// Finds agents again and again, and reads only what changed.
+///
+/// ```
+/// # use agents_agent::{Finder, Search};
+/// # fn example(search: Search) -> Result<(), Box<dyn std::error::Error>> {
+/// let mut finder = Finder::new();
+/// let agents = finder.find(&search)?; // the same `Arc` as last time if nothing changed
+/// let reviewer = agents.lookup("reviewer")?; // or: Unknown agent "...". Available: ...
+/// # drop(reviewer);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Default)]
 pub struct Finder {
     /// Every directory that the last answer comes from.

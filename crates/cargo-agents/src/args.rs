@@ -134,7 +134,7 @@ pub(crate) enum ColorWhen {
 pub(crate) enum Command {
     /// Choose the coding agents that you use
     Init(InitArgs),
-    /// Bring them what this workspace's crates offer
+    /// Bring your coding agents what this workspace's crates offer
     Sync {
         /// Only say what would be done
         #[arg(long, conflicts_with = "check")]

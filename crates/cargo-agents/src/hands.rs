@@ -16,6 +16,7 @@
 //! | `memory` | its own notes, if its definition says where |
 //! | a sandbox | `[tasks]`, and who wrote its definition |
 
+mod heard;
 mod hooks;
 mod inline;
 mod languages;
@@ -23,7 +24,7 @@ mod plugins;
 mod servers;
 pub(crate) mod skills;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use agents_agent::{
     definition::{AgentDefinition, Source},
@@ -40,6 +41,7 @@ use agents_tool::{
 };
 use camino::Utf8PathBuf;
 
+pub(crate) use self::heard::Heard;
 use self::{hooks::PluginHooks, languages::Languages, servers::Servers};
 use crate::{commands::keeper, failure::Failure, here::Here};
 
@@ -92,10 +94,9 @@ pub(crate) struct Wearer<'a> {
     pub(crate) area: &'a Area,
     /// What hooks are told of it.
     pub(crate) session: Session,
+    /// What hooks have to say about themselves, while it works.
+    pub(crate) heard: Arc<Heard>,
 }
-
-/// What is found out while an agent works.
-pub(crate) type Heard = Arc<Mutex<Vec<Finding>>>;
 
 /// What one agent gets.
 pub(crate) struct Equipment {
@@ -109,8 +110,6 @@ pub(crate) struct Equipment {
     pub(crate) bash: Option<Bash>,
     /// What there is to say about it.
     pub(crate) findings: Vec<Finding>,
-    /// What hooks have to say about themselves, while the agent works.
-    pub(crate) heard: Heard,
 }
 
 impl Hands {
@@ -187,7 +186,7 @@ impl Hands {
 
     /// Gives an agent its tools. Servers that it may use are started now, if no other agent was first.
     pub(crate) async fn equip(&self, wearer: Wearer<'_>) -> Equipment {
-        let Wearer { definition, rights, area, session } = wearer;
+        let Wearer { definition, rights, area, session, heard } = wearer;
         let confinement = self.confinement(definition);
         let mut findings = Vec::new();
         let mut all: Vec<Arc<dyn Tool>> = vec![Arc::new(Todo::default())];
@@ -211,7 +210,6 @@ impl Hands {
         let added = all.into_iter().chain(served).map(|tool| catalogue.add_shared(tool));
         let twice = std::iter::once(built_in).chain(added).filter_map(Result::err);
         findings.extend(twice.map(|it| Finding::warning(format!("{it}: the second is left out"))));
-        let heard = Heard::default();
         let mut choose: Vec<Arc<dyn Choose>> = Vec::new();
         choose.extend(self.hooks.as_ref().map(|it| Arc::clone(it) as _));
         // What a stranger wrote has lost its hooks when it was read; this is where they would run.
@@ -221,13 +219,10 @@ impl Hands {
             choose.extend(own.map(|it| Arc::new(it) as _));
         }
         let hooks = (!choose.is_empty()).then(|| {
-            let heard = Arc::clone(&heard);
-            let hear = move |finding| {
-                heard.lock().unwrap_or_else(PoisonError::into_inner).push(finding);
-            };
+            let hear = move |finding| heard.hear(finding);
             Arc::new(Engine::new(Arc::new(All(choose)), session, hear)) as Arc<dyn Hooks>
         });
-        Equipment { catalogue, hooks, confinement, bash: Some(bash), findings, heard }
+        Equipment { catalogue, hooks, confinement, bash: Some(bash), findings }
     }
 
     /// This program, as it is started by itself.

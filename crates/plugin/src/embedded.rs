@@ -16,6 +16,7 @@ use crate::{
     predicate::{Gate, Predicate},
     scan::{Invalid, Scan, unreadable},
     skill::SKILL_FILE,
+    skills::MARKER,
 };
 
 /// Where a crate keeps its skills unless it says otherwise.
@@ -130,12 +131,12 @@ fn default_groups(
     groups
 }
 
-/// A directory of that name may hold anything; only one with a `SKILL.md` in it, or one level down, counts.
+/// A directory of that name may hold anything; only one with a `SKILL.md` in it, or one level down, counts. What we installed there
+/// ourselves is nobody's.
 fn holds_skills(dir: &Utf8Path, inputs: &mut Inputs) -> bool {
     let Ok(Some(names)) = inputs.list(dir) else { return false };
-    let mut files = std::iter::once(dir.join(SKILL_FILE))
-        .chain(names.iter().map(|name| dir.join(name).join(SKILL_FILE)));
-    files.any(|file| inputs.exists(&file))
+    let mut dirs = std::iter::once(dir.to_owned()).chain(names.iter().map(|name| dir.join(name)));
+    dirs.any(|it| inputs.exists(&it.join(SKILL_FILE)) && !inputs.exists(&it.join(MARKER)))
 }
 
 #[cfg(test)]

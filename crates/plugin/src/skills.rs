@@ -35,6 +35,7 @@ use agents_workspace::Workspace;
 use camino::{Utf8DirEntry, Utf8Path, Utf8PathBuf};
 
 pub use inventory::Content;
+pub(crate) use inventory::named;
 pub use name::{BadSkillName, SkillName};
 pub use origin::SkillOrigin;
 pub use tree::{MAX_BYTES, MAX_ENTRIES, Mode, SkillTree, TreeEntry, TreeKind, content_of};

@@ -17,6 +17,7 @@ use crate::{
     plugin::{Origin, Plugin, Waking},
     scan::{Scan, manifest_in, parse_entry, scan},
     skill::{SKILL_FILE, parse_skill, skills_below},
+    skills::named,
 };
 
 /// One file that was checked.
@@ -84,12 +85,16 @@ fn validate_file(file: &Utf8Path, text: &str) -> Vec<Checked> {
     };
     let mut checked = Checked { file: file.to_owned(), kind, findings, manifest };
     let inner = checked.manifest.as_ref().map(|manifest| check_inside(manifest, file, origin));
-    let (findings, mut skills) = inner.unwrap_or_default();
+    let (findings, skills) = inner.unwrap_or_default();
     checked.findings.extend(findings);
-    skills.retain(|skill| skill.file != file);
-    let mut all = vec![checked];
-    all.append(&mut skills);
-    all
+    // A skill on its own is its plugin, too: one row for both, and nothing said twice.
+    let (own, skills): (Vec<_>, Vec<_>) = skills.into_iter().partition(|it| it.file == file);
+    for finding in own.into_iter().flat_map(|it| it.findings) {
+        if !checked.findings.contains(&finding) {
+            checked.findings.push(finding);
+        }
+    }
+    std::iter::once(checked).chain(skills).collect()
 }
 
 /// Whether the directory of a skill is where crates have theirs: below `skills`, beside a `Cargo.toml`.
@@ -189,7 +194,14 @@ fn check_inside(
 
 fn check_skill(file: Utf8PathBuf) -> Checked {
     let findings = match fs_err::read_to_string(&file) {
-        Ok(text) => parse_skill(&file, &text).1,
+        Ok(text) => {
+            let (header, mut findings) = parse_skill(&file, &text);
+            findings.extend(header.and_then(|it| match named(&it.name, &file) {
+                Ok((_, said)) => said,
+                Err(finding) => Some(*finding),
+            }));
+            findings
+        }
         Err(error) => vec![Finding::error(error.to_string()).at(Place::file(&file))],
     };
     Checked { file, kind: Kind::Skill, findings, manifest: None }

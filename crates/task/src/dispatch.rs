@@ -30,6 +30,27 @@
 //! assert_eq!((done.subagent.as_str(), done.output.as_str()), ("echo", Some("hello")));
 //! # });
 //! ```
+//!
+//! The agents of a project, each of which runs as a task:
+//!
+//! ```
+//! # use std::{error::Error, sync::Arc};
+//! # use agents_task::{Runner, Surroundings, runner::Common};
+//! # use agents_task::dispatch::{Ambient, Dispatcher, Done, LoaderOptions, Request, handler::WithAgents, load};
+//! # use camino::Utf8Path;
+//! # async fn example(project: &Utf8Path, surroundings: Arc<dyn Surroundings>, common: Common) -> Result<Done, Box<dyn Error>> {
+//! let (loaded, errors) = load(&LoaderOptions::of(project)); // .claude/agents/**/*.md
+//! let runner = Runner::new(Arc::new(WithAgents::new(&loaded, surroundings)), common);
+//! let dispatcher = Dispatcher::default();
+//! for agent in &loaded {
+//!     agent.register(&dispatcher, &runner)?; // each runs as a task
+//! }
+//! let ambient = Ambient::default().with_task_dispatch();
+//! let done = dispatcher.dispatch(&ambient, Request::new("review the last commit")).await?;
+//! # drop(errors);
+//! # Ok(done)
+//! # }
+//! ```
 
 pub mod context;
 pub mod definition;

@@ -142,6 +142,20 @@ impl SubAgentManager {
     }
 
     /// Who wants to know what happens.
+    ///
+    /// ```
+    /// # use agents_task::{event::{Event, Told}, subagents::SubAgentManager};
+    /// # async fn example(manager: &mut SubAgentManager, show: impl Fn(&Event), note: impl Fn(u64)) {
+    /// let (sink, mut events) = agents_task::event::stream(1024);
+    /// manager.set_sink(sink);
+    /// while let Some(told) = events.next().await {
+    ///     match told {
+    ///         Told::Event(event) => show(&event),
+    ///         Told::LeftOut(count) => note(count),
+    ///     }
+    /// }
+    /// # }
+    /// ```
     pub fn set_sink(&mut self, sink: Arc<dyn Sink>) {
         self.sink = sink;
     }

@@ -144,6 +144,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("restate-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("faults-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("peers-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
+    ("mutants-suite", &["agents-system", "hosts-suite"]),
     ("pictures-suite", &["agents-testkit", "hosts-suite"]),
     // And so do examples, which know what strangers know.
     ("embed-example", &["agents-task"]),

@@ -232,6 +232,7 @@ mod tests {
         grants.add(tool("bash", 10));
         assert_eq!(state(&grants, "bash", 9), GrantState::Active);
         assert_eq!(state(&grants, "read", 9), GrantState::None, "unrelated");
+        assert!(!grants.is_empty());
         assert_eq!(state(&grants, "bash", 10), GrantState::Over);
         grants.sweep(at(10));
         assert!(grants.is_empty());
@@ -258,9 +259,11 @@ mod tests {
 
     #[test]
     fn the_name_of_a_secret_is_never_shown() {
-        let shown = format!("{:?} {}", secret("db-password", 1), secret("db-password", 1).kind);
-        assert!(!shown.contains("db-password"), "{shown}");
-        assert_eq!(GrantKind::Tool("bash".to_owned()).to_string(), "Tool(bash)");
+        let (key, kind) = (SecretKey::new("db-password").unwrap(), secret("db-password", 1).kind);
+        let shown = format!("{key:?} {kind:?} {kind}");
+        assert_eq!(shown, "<redacted> Secret(<redacted>) Secret(<redacted>)");
+        let kind = GrantKind::Tool("bash".to_owned());
+        assert_eq!(format!("{kind:?} {kind}"), "Tool(bash) Tool(bash)");
     }
 
     #[test]

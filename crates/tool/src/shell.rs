@@ -76,6 +76,10 @@ impl fmt::Display for NotCovered {
 
 /// Parses a command. What is not even syntax is an error.
 pub fn parse(command: &str) -> Result<Script, Unjudged> {
+    parse_within(command, MAX_LOOKS)
+}
+
+fn parse_within(command: &str, most_looks: usize) -> Result<Script, Unjudged> {
     if command.len() > MAX_LENGTH {
         return Err(Unjudged::TooLong);
     }
@@ -88,7 +92,7 @@ pub fn parse(command: &str) -> Result<Script, Unjudged> {
     let mut looks = 0;
     let mut watch = |_: &ParseState| {
         looks += 1;
-        looks > MAX_LOOKS
+        looks > most_looks
     };
     let options = ParseOptions::new().progress_callback(&mut watch);
     let bytes = command.as_bytes();
@@ -468,9 +472,7 @@ impl Reader<'_> {
             fine &= is_blank(self.source.get(at..child.start_byte()), blank);
             at = child.end_byte();
         }
-        if node.child_count() > 0 || node.kind() == "program" {
-            fine &= is_blank(self.source.get(at..end), blank);
-        }
+        fine &= is_blank(self.source.get(at..end), blank);
         if !fine {
             self.not_plain("text between the words", node);
         }
@@ -499,15 +501,11 @@ fn is_blank(gap: Option<&str>, blank: Blank) -> bool {
     joined.chars().all(fine) && (joined.len() == gap.len() || gap.starts_with([' ', '\t']))
 }
 
-/// What a node that we do not look into is called in messages.
+/// What a node that we do not look into is called in messages. Parts of words have been named when the word was read.
 fn named(kind: &str) -> &'static str {
     match kind {
-        "command_substitution" => "a command inside of a command",
-        "process_substitution" => "a process in the place of a file",
-        "expansion" | "arithmetic_expansion" => "an expansion",
         "heredoc_redirect" | "heredoc_body" | "heredoc_start" | "heredoc_end" => "a here-document",
         "function_definition" => "a function",
-        "ansi_c_string" | "translated_string" => "a string of the shell's own kind",
         "if_statement"
         | "while_statement"
         | "for_statement"

@@ -100,6 +100,8 @@ pub(crate) struct Settled {
     comparison: Comparison,
     /// Of what seems to be gone, what may only be out of sight.
     kept: Vec<Entry>,
+    /// What was agreed to, is another content here, and is nowhere on this machine.
+    lacking: Vec<Entry>,
     /// What the user has just looked at.
     accepted: Vec<Entry>,
     /// Who has looked at what, if somebody must have.
@@ -134,6 +136,7 @@ pub(crate) fn settle(
         before,
         comparison: Comparison::default(),
         kept: Vec::new(),
+        lacking: Vec::new(),
         accepted: terms.accepted.clone(),
         records: None,
         _pen: pen,
@@ -173,6 +176,7 @@ pub(crate) fn settle(
     let store = Store::new(&settings.dirs.cache);
     let pinned = Pinned::new(&store, &settings.dirs.state);
     settled.enforce(&subjects, wanted, &surveyor, &pinned);
+    settled.refuse_lacking_if_locked(settings)?;
     if terms.audited == Audited::Required {
         let records = audit::all_records(settings, root)?;
         settled.refuse_unaudited(here, &wanted.hooks, &records)?;
@@ -253,6 +257,17 @@ fn locking_flag(settings: &Settings) -> Option<&'static str> {
     }
 }
 
+/// The end of a run with a flag that forbids to change the lock file.
+fn differs(message: String) -> Failure {
+    Failure::new(ErrorKind::Failure, message).code(Code::LockFileDiffers)
+}
+
+fn not_here<'e>(entries: impl IntoIterator<Item = &'e Entry>, because: &[String]) -> Failure {
+    let entries = entries.into_iter().map(ToString::to_string);
+    let lines: Vec<String> = entries.chain(because.iter().cloned()).collect();
+    differs(format!("what `{LOCK_FILE}` lists is not on this machine")).details(lines.join("\n"))
+}
+
 fn lock_failure(error: agents_system::lock::LockError) -> Failure {
     Failure::from(agents_sync::ApplyError::Lock(error))
 }
@@ -261,23 +276,28 @@ impl Settled {
     /// `--locked`: what is agreed to must be there, and must not change.
     fn refuse_if_locked(&self, settings: &Settings, unseen: &Unseen) -> Result<(), Failure> {
         let Some(flag) = locking_flag(settings) else { return Ok(()) };
-        let refuse =
-            |message: String| Failure::new(ErrorKind::Failure, message).code(Code::LockFileDiffers);
         let nothing = Lock::default();
         let is_needed = !self.agreed().entries().is_empty();
         let Some(before) = self.before.as_ref().or((!is_needed).then_some(&nothing)) else {
-            return Err(refuse(format!("`{LOCK_FILE}` is missing, and `{flag}` was given"))
+            return Err(differs(format!("`{LOCK_FILE}` is missing, and `{flag}` was given"))
                 .hint(format!("run `cargo agents sync` without `{flag}` and commit the file")));
         };
-        let hidden = self.kept.iter().filter(|it| unseen.may_hold(it));
-        let mut lines: Vec<String> = hidden.map(ToString::to_string).collect();
-        if !lines.is_empty() {
-            lines.extend(unseen.words.iter().cloned());
-            return Err(refuse(format!("what `{LOCK_FILE}` lists is not on this machine"))
-                .details(lines.join("\n"))
+        let hidden: Vec<&Entry> = self.kept.iter().filter(|it| unseen.may_hold(it)).collect();
+        if !hidden.is_empty() {
+            return Err(not_here(hidden, &unseen.words)
                 .hint(format!("run `cargo agents sync` once with the network, without `{flag}`")));
         }
         self.refuse_changes(before, &self.agreed(), flag)
+    }
+
+    /// `--locked`: hosts get what is agreed to, and not nothing because something else is here.
+    fn refuse_lacking_if_locked(&self, settings: &Settings) -> Result<(), Failure> {
+        match locking_flag(settings) {
+            Some(_) if !self.lacking.is_empty() => Err(not_here(&self.lacking, &[]).hint(
+                "go back to these versions, or run `cargo agents update` to see and accept what is here, and commit the file",
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn refuse_changes(&self, before: &Lock, after: &Lock, flag: &str) -> Result<(), Failure> {
@@ -285,8 +305,7 @@ impl Settled {
             return Ok(());
         }
         let message = format!("`{LOCK_FILE}` would change, and `{flag}` was given");
-        Err(Failure::new(ErrorKind::Failure, message)
-            .code(Code::LockFileDiffers)
+        Err(differs(message)
             .details(differences(before, after).join("\n"))
             .hint(format!("run `cargo agents sync` without `{flag}` and commit the file")))
     }

@@ -40,7 +40,7 @@ pub(super) struct Company {
 }
 
 impl Company {
-    /// Looks where spans go. What there is to say about that, and later about secrets, is told to the user, whom no client stands for.
+    /// Looks where spans go. What there is to say about that, and later about tasks, is told to the user, whom no client stands for.
     pub(super) fn load(settings: &Settings, output: &Output) -> Result<Self, Failure> {
         let spans = TelemetrySettings::load(&settings.dirs)?;
         output.findings(&spans.findings);
@@ -117,6 +117,7 @@ pub(super) fn open(settings: &Settings, said: &Said, company: &Member) -> Result
     let secrets = Secrets::load(settings, &said.secrets)?;
     let isolated = (Carry::Committed, Settle::Apply);
     let (place, no_models) = Place::even_without_models(settings, &said.agents, isolated)?;
+    place.heard().tell_at_once(company.hear());
     let findings = configured.findings.iter().chain(place.findings()).cloned().collect();
     let (highest, usual) = match said.mode {
         Some(mode) => (mode.into(), mode.into()),

@@ -2,6 +2,8 @@
 
 mod world;
 
+use std::sync::Arc;
+
 use agents_agent::definition::{McpServerUse, Source};
 use agents_hook::input::Session;
 use agents_plugin::manifest::{Audience, Manner, parse::parse_manifest};
@@ -44,7 +46,13 @@ fn agents_can_be_equipped_wherever_they_run() {
     let (definition, rights) = (definition(Source::User, None), Rights::nothing());
     let area = Area::workspace(&world.sample.root()).unwrap();
     let session = Session::default();
-    let wearer = Wearer { definition: &definition, rights: &rights, area: &area, session };
+    let wearer = Wearer {
+        definition: &definition,
+        rights: &rights,
+        area: &area,
+        session,
+        heard: Arc::default(),
+    };
     elsewhere(run.hands.equip(wearer));
 }
 
@@ -83,7 +91,7 @@ fn an_agent_of_the_user_gets_what_is_here() {
         "{said:?}"
     );
     assert!(agent.ok("bash", json!({"command": "echo free"})).contains("free"));
-    assert_eq!(messages(&agent.equipment.heard.lock().unwrap()), "");
+    assert_eq!(messages(&agent.heard.all()), "");
     // The command of the plugin is run by this program, with its arguments as they are.
     let counted = agent.ok("plugin__helper__count", json!({"args": ["a b", "$(c)"]}));
     assert!(counted.contains("2: a b|$(c)|"), "{counted}");

@@ -84,7 +84,7 @@ fn the_help_of_an_empty_home_reads_like_this() {
       secret       See which secrets agents may be given, and where they come from
       self-update  Install the newest version of this program
       status       What is active here and why, and whether your coding agents have it
-      sync         Bring them what this workspace's crates offer
+      sync         Bring your coding agents what this workspace's crates offer
       task         Run a sub-agent, or many of them
       tour         See what this program does, in a sample workspace that is gone afterwards
       uninstall    Take back everything that `sync` ever wrote

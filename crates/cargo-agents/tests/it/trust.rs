@@ -258,7 +258,9 @@ fn another_content_under_the_same_version_is_an_error_that_shows_it_and_the_rest
     assert_eq!(it.run(&["sync"]).code, Some(1));
     // Without the old text there are the hashes.
     std::fs::remove_dir_all(it.world.home().join("cache/contents")).unwrap();
-    std::fs::remove_dir_all(it.path(".claude")).unwrap();
+    for installed in [".claude", ".agents"] {
+        std::fs::remove_dir_all(it.path(installed)).unwrap();
+    }
     std::fs::remove_dir_all(it.path(".agents")).unwrap();
     let run = it.run(&["sync"]);
     assert!(run.stderr.contains("agreed to: blake3-128:"), "{run:?}");
@@ -448,6 +450,29 @@ fn locked_without_a_lock_file_and_frozen_without_caches_say_what_is_missing() {
         assert!(run.stderr.contains(lacking), "{lacking}: {run:?}");
     }
     assert!(!it.path(".claude").exists(), "nothing was written");
+}
+
+#[test]
+fn locked_does_not_leave_out_what_changed_and_is_nowhere_any_more() {
+    let it = Trusting::new();
+    it.ok(&["sync"]);
+    let agreed = it.lock();
+    it.poison();
+    // A fresh checkout, such as in CI: `Cargo.lock` went on, `agents.lock` did not, and nothing is installed or kept.
+    std::fs::remove_dir_all(it.world.home().join("cache/contents")).unwrap();
+    for installed in [".claude", ".agents"] {
+        std::fs::remove_dir_all(it.path(installed)).unwrap();
+    }
+    let run = it.run(&["sync", "--locked"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("what `agents.lock` lists is not on this machine"), "{run:?}");
+    assert!(run.stderr.contains("skill `usage` from tiny-sql 0.3.1"), "{run:?}");
+    assert!(run.stderr.contains("`cargo agents update`"), "{run:?}");
+    assert!(!it.path(".claude").exists(), "nothing was written");
+    // Without the flag the rest is brought, and what waits is said.
+    let run = it.ok(&["sync"]);
+    assert!(run.stderr.contains("that of tiny-sql 0.3.1 is not on this machine"), "{run:?}");
+    assert_eq!(it.lock(), agreed);
 }
 
 #[test]

@@ -96,14 +96,9 @@ impl Claims {
     }
 
     /// Whether a node needs anything.
-    pub(super) fn wants(node: &Node, graph: &Graph) -> bool {
-        let limits = graph.concurrency();
-        let agent = matches!(&node.work, Work::Agent(it) if limits.agents.contains_key(&it.agent));
-        let provider =
-            node.uses.provider.as_ref().is_some_and(|it| limits.providers.contains_key(it));
-        let uses = &node.uses;
-        let paths = !uses.reads.is_empty() || !uses.writes.is_empty();
-        agent || provider || paths || !uses.resources.is_empty()
+    pub(super) fn wants(&self, index: Index) -> bool {
+        let wanted = &self.wanted[index.at()];
+        !wanted.slots.is_empty() || !wanted.leases.is_empty()
     }
 
     fn wanted(&mut self, node: &Node, graph: &Graph) -> Wanted {

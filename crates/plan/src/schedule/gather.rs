@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
-use super::{Passage, Results, Scheduler, State, Stop};
+use super::{Passage, Results, Scheduler, State};
 use crate::{
     event::{Ending, Index, Outcome},
     graph::{Join, NodeId, Work},
@@ -45,11 +45,7 @@ impl Scheduler {
         let won = self.cells[index.at()].outcome.as_deref().map(winner);
         self.finish(join, State::Completed, won.map(Arc::new));
         for other in others {
-            match self.cells[other.at()].state {
-                State::Running => self.stop(other, Stop::Cancelled),
-                state if state.is_over() || state == State::Stopping => {}
-                _ => self.finish(other, State::Cancelled, None),
-            }
+            self.cancel(other);
         }
     }
 

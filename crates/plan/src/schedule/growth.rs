@@ -1,6 +1,6 @@
 //! Nodes that come in: those of the graph, those that are added while it runs, and those that are done again.
 
-use super::{Cell, Claims, Flow, Scheduler, State, Traits};
+use super::{Cell, Flow, Scheduler, State, Traits};
 use crate::{
     event::{Index, Rejected},
     graph::{GraphError, Injection, Join, Work},
@@ -12,14 +12,15 @@ impl Scheduler {
         let first = self.cells.len();
         self.cells.resize_with(self.graph.nodes().len(), Cell::default);
         self.unmet.resize(self.cells.len(), 0);
-        self.traits.extend(self.graph.nodes().iter().skip(first).map(|node| Traits {
+        self.claims.grow(&self.graph);
+        let new = self.graph.nodes().iter().zip(self.graph.indices()).skip(first);
+        self.traits.extend(new.map(|(node, index)| Traits {
             rank: 0,
             plain: node.when.is_none() && matches!(node.work, Work::Agent(_)),
             timed: node.deadlines != Default::default(),
-            claims: Claims::wants(node, &self.graph),
+            claims: self.claims.wants(index),
         }));
         self.open += self.cells.len() - first;
-        self.claims.grow(&self.graph);
         let ready = self.ready.grow(&self.graph);
         for (index, rank) in self.ready.ranks() {
             self.traits[index.at()].rank = rank;
@@ -35,6 +36,10 @@ impl Scheduler {
         }
         let new: Vec<Index> = self.graph.indices().skip(first).collect();
         self.enlist(&new);
+        // Nothing begins in a plan that stops, and it ends when nothing is left.
+        if self.fate.is_some() {
+            new.into_iter().for_each(|it| self.cancel(it));
+        }
     }
 
     /// Nodes that are waiting: counts what they wait for, and goes on with those that wait for nothing.

@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{
@@ -9,6 +9,10 @@ use crate::{
 };
 
 mod changes;
+mod events;
+mod races;
+mod view;
+mod waiting;
 
 /// A scheduler with short ways to drive it. Time stands still unless a test moves it.
 struct Drive {
@@ -126,36 +130,6 @@ fn more_priority_starts_first_and_limits_hold() {
     assert_eq!(plan.started(), ["high", "mid"]);
     plan.done("mid");
     assert_eq!(plan.started(), ["low"]);
-}
-
-#[test]
-fn agents_providers_and_resources_have_limits_of_their_own() {
-    let limits = Concurrency {
-        total: 10,
-        agents: [("slow".to_owned(), 1)].into(),
-        providers: [("p".to_owned(), 1)].into(),
-        resources: [("cargo".to_owned(), 3)].into(),
-    };
-    let slow = |id: &str| Node::agent(id, "slow", Template::plain(""));
-    let by = |id: &str| with(node(id, &[]), |it| it.uses.provider = Some("p".to_owned()));
-    let heavy = |id: &str, much| {
-        with(node(id, &[]), |it| it.uses.resources = [("cargo".to_owned(), much)].into())
-    };
-    let nodes = vec![
-        slow("s1"),
-        slow("s2"),
-        by("p1"),
-        by("p2"),
-        heavy("c1", 2),
-        heavy("c2", 2),
-        heavy("c3", 1),
-    ];
-    let mut plan = drive_within(nodes, limits, Budget::default());
-    assert_eq!(plan.started(), ["s1", "p1", "c1", "c3"]);
-    plan.done("s1");
-    plan.done("p1");
-    plan.done("c1");
-    assert_eq!(plan.started(), ["s2", "p2", "c2"]);
 }
 
 #[test]
@@ -310,6 +284,7 @@ fn deadlines_stop_an_attempt_and_hold_its_leases_until_it_has_stopped() {
     assert_eq!(plan.started(), ["b"]);
     let outcome = plan.it.outcome(plan.index("a")).unwrap();
     assert_eq!((outcome.ending, outcome.text.as_str()), (Ending::TimedOut, "half"));
+    assert_eq!(outcome.message, "it gave no sign of life for too long");
     // One that does not stop is given up, and what it says later is not heard.
     let b = plan.it.attempt(plan.index("b")).unwrap();
     plan.later(20).started();
@@ -360,9 +335,11 @@ fn pause_resume_and_cancel() {
     let mut plan = drive(vec![node("a", &[]), node("b", &["a"]), node("c", &["b"])]);
     plan.started();
     plan.tell(What::Paused).unwrap();
+    assert!(plan.it.is_paused());
     plan.done("a");
     assert_eq!(plan.started(), [""; 0]);
     plan.tell(What::Resumed).unwrap();
+    assert!(!plan.it.is_paused());
     assert_eq!(plan.started(), ["b"]);
     let c = plan.index("c");
     plan.tell(What::Cancelled { node: Some(c) }).unwrap();
@@ -373,31 +350,4 @@ fn pause_resume_and_cancel() {
     plan.done("b");
     assert_eq!(plan.states(), "a completed, b completed, c cancelled");
     assert_eq!(plan.it.ending(), Some(PlanEnding::Cancelled));
-}
-
-#[test]
-fn the_first_contender_wins_and_the_others_stop() {
-    let of = vec![NodeId::new("fix/1"), NodeId::new("fix/2"), NodeId::new("fix/3")];
-    let mut join = Node::of(NodeId::new("fix"), Work::Join(Join::First { of: of.clone() }));
-    join.needs = of.into_iter().map(Need::ended).collect();
-    let limits = Concurrency { total: 2, ..Concurrency::default() };
-    let contender = |id: &str| with(node(id, &[]), |it| it.on_failure = OnFailure::Continue);
-    let nodes = vec![
-        contender("fix/1"),
-        contender("fix/2"),
-        contender("fix/3"),
-        join,
-        node("after", &["fix"]),
-    ];
-    let mut plan = drive_within(nodes, limits, Budget::default());
-    assert_eq!(plan.started(), ["fix/1", "fix/2"]);
-    plan.fails("fix/1");
-    assert_eq!(plan.started(), ["fix/3"]);
-    plan.done("fix/3");
-    assert_eq!(plan.started(), ["after"]);
-    assert_eq!(plan.stopped, ["fix/2"]);
-    plan.end("fix/2", Outcome::ended(Ending::Cancelled, ""));
-    assert_eq!(plan.it.outcome(plan.index("fix")).unwrap().output, json!({ "from": "fix/3" }));
-    plan.done("after");
-    assert_eq!(plan.it.ending(), Some(PlanEnding::Completed));
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Flow, Scheduler};
 use crate::{
-    event::{Attempt, Index, Millis, Outcome, PlanEnding, Spent},
+    event::{Attempt, Ending, Index, Millis, Outcome, PlanEnding, Spent},
     graph::{Graph, Join, NodeId, Work},
     reference::{Lookup, Reference, Root, Side, cut, walk},
 };
@@ -147,9 +147,8 @@ impl Scheduler {
     #[must_use]
     pub fn prompt(&self, index: Index) -> Option<String> {
         let mut prompt = self.subject(index)?;
-        let cell = &self.cells[index.at()];
-        if cell.failures > 0
-            && let Some(outcome) = &cell.outcome
+        if let Some(outcome) = self.outcome(index)
+            && outcome.ending != Ending::Completed
         {
             let why = cut(outcome.message.clone(), MAX_FEEDBACK);
             prompt.push_str(&format!(

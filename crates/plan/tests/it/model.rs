@@ -184,7 +184,7 @@ impl Simulation {
         let known = &self.known[attempt.node.at()];
         assert!(!known.busy, "`{}` runs twice", node.id);
         assert!(attempt.number > known.attempt, "an attempt has a number that was taken");
-        assert!(!self.paused && !self.cancelled);
+        assert!(!self.paused && !self.cancelled && !self.is_aborted());
         if let Some(ending) = known.failed {
             let again = known.failures < node.retry.attempts && node.retry.on.contains(&ending);
             assert!(again, "`{}` is tried too often", node.id);
@@ -315,6 +315,9 @@ impl Simulation {
             7 if self.dice.one_in(20) => {
                 self.tell(What::Cancelled { node: None }).unwrap();
                 self.cancelled = true;
+                if self.dice.one_in(2) {
+                    self.inject();
+                }
             }
             8..=15 => self.pass_time(),
             16..=18 => self.crash(),
@@ -359,7 +362,11 @@ impl Simulation {
         nodes[0].needs.push(Need::completed(NodeId::new(self.node_id(old))));
         let by = self.dice.roll(self.known.len());
         let need = Need::completed(nodes[0].id.clone());
-        let needed_by = vec![(NodeId::new(self.node_id(by)), need)];
+        let mut needed_by = vec![(NodeId::new(self.node_id(by)), need)];
+        // Of a plan that stops, everything has begun: it only takes what nobody needs.
+        if self.cancelled || self.dice.one_in(3) {
+            needed_by.clear();
+        }
         let before = self.it.graph().clone();
         let added = nodes.len();
         let what = What::Injected { injection: Arc::new(Injection { nodes, needed_by }) };

@@ -194,6 +194,16 @@ fn the_agents_directory_is_for_members_only() {
 }
 
 #[test]
+fn what_was_installed_into_a_member_makes_no_plugin_of_it() {
+    let scratch = Scratch::new();
+    scratch.write(".agents/skills/usage/SKILL.md", SKILL);
+    scratch.write(".agents/skills/usage/.symposium", "");
+    assert!(look(&scratch, Owner::Member).plugins.is_empty());
+    scratch.write(".agents/skills/own/SKILL.md", SKILL);
+    assert_eq!(look(&scratch, Owner::Member).plugins.len(), 1);
+}
+
+#[test]
 fn an_embedded_plugin_needs_no_gate_to_wake() {
     let scratch = Scratch::new();
     scratch.write("SYMPOSIUM.toml", "");

@@ -140,7 +140,10 @@ fn read_header(
 }
 
 /// The name that a skill is given, and what is wrong with the one it gives itself.
-fn named(text: &str, file: &Utf8Path) -> Result<(SkillName, Option<Finding>), Box<Finding>> {
+pub(crate) fn named(
+    text: &str,
+    file: &Utf8Path,
+) -> Result<(SkillName, Option<Finding>), Box<Finding>> {
     if let Some(name) = SkillName::new(text) {
         return Ok((name, None));
     }

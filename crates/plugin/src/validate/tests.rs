@@ -50,11 +50,15 @@ fn a_skill_needs_a_name_and_good_crates() {
     let scratch = Scratch::new();
     scratch.write("a/SKILL.md", "---\ndescription: d\ncrates: serde\n---\n");
     scratch.write("b/SKILL.md", "---\nname: b\ndescription: d\ncrates: a/b\n---\n");
+    scratch.write("c/SKILL.md", "---\nname: Use C\ndescription: d\ncrates: serde\n---\n");
+    scratch.write("d/SKILL.md", "---\nname: ../..\ndescription: d\ncrates: serde\n---\n");
     assert_eq!(
         check(&scratch, ""),
         [
             "a/SKILL.md Skill bad: Error `name` is missing in the header of the skill",
             "b/SKILL.md Skill bad: Error `a/b` is not a crate name: only letters, digits, `-` and `_`",
+            "c/SKILL.md Skill ok: Warning `Use C` cannot be the name of a skill; it is called `use-c`",
+            "d/SKILL.md Skill bad: Error `../..` cannot be the name of a skill",
         ]
     );
 }

@@ -116,7 +116,6 @@ fn put(plan: &mut Plan, given: Given<'_>, page: &mut Page, part: &DesiredPart) {
         return;
     }
     let now = look(&page.value, &part.at, &part.share, &part.value, owned.map(|it| &it.value));
-    let was_there = !matches!(now, Now::Nothing);
     let named = part.what.named(&part.name);
     let (action, replaced) = match (now, owned) {
         (Now::Nothing, _) => (Some(Action::New), None),
@@ -149,10 +148,7 @@ fn put(plan: &mut Plan, given: Given<'_>, page: &mut Page, part: &DesiredPart) {
             return;
         }
     };
-    let made = match owned {
-        Some(owned) if was_there => owned.made.clone(),
-        _ => made_tables(page, part, ledger),
-    };
+    let made = made_tables(page, part, ledger);
     if action == Some(Action::Updated)
         && let Some(other) = entry.and_then(|it| it.workspaces.iter().find(|it| *it != workspace))
     {

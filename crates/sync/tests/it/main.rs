@@ -13,6 +13,7 @@ mod apply;
 mod convergence;
 #[cfg(target_os = "linux")]
 mod crashes;
+mod files;
 mod hazards;
 mod plan;
 mod registrations;

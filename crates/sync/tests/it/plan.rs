@@ -15,11 +15,19 @@ use serde_json::{Value, json};
 
 use crate::world::{host, server, skill, tree};
 
-const HERE: &str = "/work";
+pub(crate) const HERE: &str = "/work";
 const ELSEWHERE: &str = "/other";
 
-/// What a plan does, says and owns, one line each.
-fn plan(desired: &Desired, facts: &Facts, ledger: &Ledger, edited: Edited) -> (Plan, Vec<String>) {
+/// What is said of one thing that is as it should be.
+pub(crate) const SAME: &str = "as it should be: 1";
+
+/// What a plan does, says, finds good and owns, one line each.
+pub(crate) fn plan(
+    desired: &Desired,
+    facts: &Facts,
+    ledger: &Ledger,
+    edited: Edited,
+) -> (Plan, Vec<String>) {
     let plan = Plan::new(desired, facts, ledger, Utf8Path::new(HERE), edited);
     let mut lines = Vec::new();
     for change in &plan.changes {
@@ -33,11 +41,13 @@ fn plan(desired: &Desired, facts: &Facts, ledger: &Ledger, edited: Edited) -> (P
             }
         }
     }
+    assert_eq!(plan.is_empty(), lines.is_empty());
     lines.extend(plan.findings.iter().map(|finding| {
         let short = ["edited", "not ours", "left alone"];
         let found = short.into_iter().find(|it| finding.message.contains(it));
         format!("says {}", found.unwrap_or(&finding.message))
     }));
+    lines.extend((plan.unchanged > 0).then(|| format!("as it should be: {}", plan.unchanged)));
     lines.extend(plan.owned.entries.iter().map(|entry| {
         let what = match &entry.property {
             Property::Directory { dir, .. } => dir.to_string(),
@@ -50,13 +60,13 @@ fn plan(desired: &Desired, facts: &Facts, ledger: &Ledger, edited: Edited) -> (P
     (plan, lines)
 }
 
-fn ledger(entries: impl IntoIterator<Item = Entry>) -> Ledger {
+pub(crate) fn ledger(entries: impl IntoIterator<Item = Entry>) -> Ledger {
     let mut ledger = Ledger::default();
     entries.into_iter().for_each(|entry| ledger.record(entry));
     ledger
 }
 
-fn entry(property: Property, workspaces: &[&str]) -> Entry {
+pub(crate) fn entry(property: Property, workspaces: &[&str]) -> Entry {
     let workspaces = workspaces.iter().map(Into::into).collect::<BTreeSet<_>>();
     Entry { what: What::Server, property, workspaces, from: "one".to_owned() }
 }
@@ -97,19 +107,19 @@ mod skills {
         let (new, updated, owns) = ("new /s/guide", "updated /s/guide", "owns /s/guide for /work");
         check(None, Slot::Free, Keep, &[new, owns]);
         check(Some("old"), Slot::Free, Keep, &[new, owns]);
-        check(Some(&now), there(&now, Yes), Keep, &[owns]);
+        check(Some(&now), there(&now, Yes), Keep, &[SAME, owns]);
         check(Some("old"), there("old", Yes), Keep, &[updated, owns]);
         check(Some("old"), there("old", No), Keep, &[updated, owns]);
         // Edited, and kept until told otherwise; an edit that makes it what is wanted is none.
         check(Some("old"), there("edit", Yes), Keep, &["says edited", owns]);
         check(Some(&now), there("edit", Yes), Keep, &["says edited", owns]);
         check(Some("old"), there("edit", Yes), Overwrite, &[updated, owns]);
-        check(Some("old"), there(&now, Yes), Keep, &[owns]);
+        check(Some("old"), there(&now, Yes), Keep, &[SAME, owns]);
         let unreadable = || Slot::Taken { digest: None, marked: Yes };
         check(Some(&now), unreadable(), Keep, &["says edited", owns]);
         // The mark of another installation is enough to take it over.
         check(None, there("old", Yes), Keep, &[updated, owns]);
-        check(None, there(&now, Yes), Keep, &[owns]);
+        check(None, there(&now, Yes), Keep, &[SAME, owns]);
         // Somebody else's, even if it is equal: ours goes beside it.
         let beside = ["new /s/guide-one", "owns /s/guide-one for /work"];
         check(None, there("theirs", No), Keep, &beside);
@@ -118,7 +128,7 @@ mod skills {
         check(Some("old"), there("theirs", No), Keep, &beside);
         check(Some("old"), there("theirs", No), Overwrite, &beside);
         check(Some("old"), Slot::Taken { digest: None, marked: No }, Overwrite, &beside);
-        check(None, Slot::Source, Keep, &[]);
+        check(None, Slot::Source, Keep, &[SAME]);
     }
 
     #[test]
@@ -187,6 +197,7 @@ mod skills {
         use Edited::{Keep, Overwrite};
         let ours = || there("old", Marked::Yes);
         check_abandoned(&[HERE], ours(), Keep, &["removed /s/guide"]);
+        check_abandoned(&[HERE], there("old", Marked::No), Keep, &["removed /s/guide"]);
         check_abandoned(&[HERE], Slot::Free, Keep, &[]);
         let both = &[HERE, ELSEWHERE];
         check_abandoned(both, ours(), Keep, &["owns /s/guide for /other"]);
@@ -215,7 +226,7 @@ mod skills {
         let before = ledger([installed("/s/guide", &digest, &[ELSEWHERE])]);
         let facts = Facts::default().with_slot("/s/guide", there(&digest, Marked::Yes));
         let (_, lines) = plan(&wanted([guide("one")]), &facts, &before, Edited::Keep);
-        assert_eq!(lines, ["owns /s/guide for /other /work"]);
+        assert_eq!(lines, [SAME, "owns /s/guide for /other /work"]);
     }
 }
 
@@ -290,16 +301,16 @@ mod servers {
         let (owns, here) = ("owns /h/mcp.json#servers.demo for /work", &[HERE][..]);
         let both = &[HERE, ELSEWHERE][..];
         check(Some(1), None, None, Keep, &[new, owns]);
-        check(Some(1), Some((1, here)), Some(1), Keep, &[owns]);
+        check(Some(1), Some((1, here)), Some(1), Keep, &[SAME, owns]);
         check(Some(2), Some((1, here)), Some(1), Keep, &[updated, owns]);
         check(Some(1), Some((1, here)), None, Keep, &[new, owns]);
         // Edited by the user.
         check(Some(1), Some((1, here)), Some(9), Keep, &["says edited", owns]);
         check(Some(2), Some((1, here)), Some(9), Keep, &["says edited", owns]);
         check(Some(2), Some((1, here)), Some(9), Overwrite, &[updated, owns]);
-        check(Some(9), Some((1, here)), Some(9), Keep, &[owns]);
+        check(Some(9), Some((1, here)), Some(9), Keep, &[SAME, owns]);
         // Somebody else's: equal is fine and stays theirs, different is said.
-        check(Some(1), None, Some(1), Keep, &[]);
+        check(Some(1), None, Some(1), Keep, &[SAME]);
         check(Some(1), None, Some(9), Keep, &["says not ours"]);
         check(Some(1), None, Some(9), Overwrite, &["says not ours"]);
         // No longer wanted.
@@ -311,7 +322,7 @@ mod servers {
         check(None, Some((1, both)), Some(1), Keep, &[elsewhere]);
         check(None, Some((1, &[ELSEWHERE])), Some(1), Keep, &[elsewhere]);
         let shared = "owns /h/mcp.json#servers.demo for /other /work";
-        check(Some(1), Some((1, &[ELSEWHERE])), Some(1), Keep, &[shared]);
+        check(Some(1), Some((1, &[ELSEWHERE])), Some(1), Keep, &[SAME, shared]);
     }
 
     #[test]
@@ -346,6 +357,39 @@ mod servers {
         let text = "{ \"mine\": 0, \"servers\": { \"demo\": 1 } }";
         let (plan, _) = plan(&wanted([]), &holding(text), &before, Edited::Keep);
         assert_eq!(after(&plan), Some("{ \"mine\": 0 }"));
+    }
+
+    #[test]
+    fn what_the_user_made_anew_does_not_go_with_our_entry() {
+        let made: &[&[&str]] = &[&[], &["servers"]];
+        let before = ledger([key("demo", json!(1), made, &[HERE])]);
+        let theirs = "{ \"servers\": {} }";
+        let (put, _) = plan(&wanted([demo(json!(1))]), &holding(theirs), &before, Edited::Keep);
+        let now = holding(after(&put).unwrap());
+        let (taken, _) = plan(&wanted([]), &now, &put.owned, Edited::Keep);
+        assert_eq!(after(&taken), Some(theirs));
+    }
+
+    #[test]
+    fn what_a_file_of_ours_needs_goes_when_nothing_else_is_left_in_it() {
+        let version = server(FILE.into(), &["version"], json!(1));
+        let version = DesiredPart { share: Share::Scaffold, ..version };
+        let both = wanted([version, demo(json!(1))]);
+        let (put, _) = plan(&both, &Facts::default(), &ledger([]), Edited::Keep);
+        let text = after(&put).unwrap();
+        assert!(text.contains("\"version\": 1"), "{text}");
+        let (taken, lines) = plan(&wanted([]), &holding(text), &put.owned, Edited::Keep);
+        assert_eq!(
+            (after(&taken), lines),
+            (None, vec!["removed /h/mcp.json removed:demo".to_owned()])
+        );
+        // Somebody else's entry needs it, too, and an empty list of theirs does not.
+        for (theirs, stays) in [("\"theirs\": 1,", true), ("\"theirs\": [],", false)] {
+            let text = text.replacen('{', &format!("{{ {theirs}"), 1);
+            let (taken, _) = plan(&wanted([]), &holding(&text), &put.owned, Edited::Keep);
+            let left = after(&taken).unwrap();
+            assert_eq!(left.contains("\"version\": 1"), stays, "{left}");
+        }
     }
 
     #[test]

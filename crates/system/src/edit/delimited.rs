@@ -58,7 +58,7 @@ impl Delimited<'_> {
     /// How a new item will stand.
     pub(super) fn layout(&self, empty: WhenEmpty<'_>) -> Layout {
         match self.items.last() {
-            Some(last) if self.has_own_line(last.start) => {
+            Some(last) if starts_line(self.text, last.start) => {
                 Layout::Line(indent(self.text, last.start).to_owned())
             }
             Some(_) => Layout::Inline,
@@ -67,12 +67,7 @@ impl Delimited<'_> {
                     Layout::Line(indent(self.text, self.close()).to_owned())
                 }
                 (WhenEmpty::Inline, None) => Layout::Inline,
-                (WhenEmpty::Inline, Some(comment)) if !self.line_ends_after(comment.end) => {
-                    Layout::Inline
-                }
-                (WhenEmpty::Break(_), Some(comment)) if !self.line_ends_after(comment.end) => {
-                    Layout::Inline
-                }
+                (_, Some(comment)) if !self.line_ends_after(comment.end) => Layout::Inline,
                 (WhenEmpty::Break(unit), _) => {
                     Layout::Line(format!("{}{unit}", indent(self.text, self.span.start)))
                 }
@@ -154,7 +149,7 @@ impl Delimited<'_> {
         let before = self.white_before(item.start).max(comment.as_ref().map_or(0, |it| it.end));
         let after_comment = comment.is_some();
         let after_line_comment = comment.is_some_and(|it| !self.text[it].starts_with("/*"));
-        if self.has_own_line(item.start) {
+        if starts_line(self.text, item.start) {
             let line = before_newline(self.text, line_start(self.text, item.start));
             let bare = self.items.len() == 1 && self.text[end..self.close()].trim().is_empty();
             if bare && self.last_comment_before(item.start).is_none() {
@@ -168,12 +163,12 @@ impl Delimited<'_> {
             }
         } else if is_last && (index > 0 || after_comment) {
             splices.delete(before..end);
-        } else if is_last {
-            let white = self.text[end..].len() - self.text[end..].trim_start().len();
-            if end + white == self.close() {
-                splices.delete(end..end + white);
-            }
-        } else if !ends_line(self.text, blanks) {
+        } else if is_last && self.text[end..self.close()].trim().is_empty() {
+            splices.delete(end..self.close());
+        } else if ends_line(self.text, blanks) {
+            // With nothing after it on its line, what kept it apart from what stands before it goes as well.
+            splices.delete(before..blanks);
+        } else {
             splices.delete(end..blanks);
         }
         splices.apply(self.text)
@@ -181,10 +176,6 @@ impl Delimited<'_> {
 
     fn close(&self) -> usize {
         self.span.end - 1
-    }
-
-    fn has_own_line(&self, at: usize) -> bool {
-        starts_line(self.text, at) && line_start(self.text, at) > self.span.start
     }
 
     /// What follows an item that ends at `at`.

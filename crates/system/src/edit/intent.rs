@@ -87,7 +87,6 @@ pub(super) fn perform(value: &mut Value, edit: &Edit) {
         Edit::Append { at, value: item } => {
             if let Some(entry) = create(value, at) {
                 match entry {
-                    Value::Array(items) if items.contains(item) => {}
                     Value::Array(items) => items.push(item.clone()),
                     other => *other = Value::from(vec![item.clone()]),
                 }

@@ -51,9 +51,8 @@ pub(super) fn splice(text: &str, step: &Step) -> Result<String, EditError> {
     Ok(match step {
         Step::Put { value, .. } if depth == keys.len() => {
             // A value that stands inside a line stays inside it.
-            let key = owner(&root, keys).map_or(0, |owner| owner.range.start);
-            let broken = starts_line(text, key) || keys.is_empty();
-            let indent = broken.then(|| indent(text, key));
+            let key = owner(&root, keys).map(|owner| owner.range.start);
+            let indent = key.filter(|key| starts_line(text, *key)).map(|key| indent(text, key));
             replaced(text, range(node), &style.render(value, indent))
         }
         Step::Put { value, .. } => {
@@ -65,7 +64,7 @@ pub(super) fn splice(text: &str, step: &Step) -> Result<String, EditError> {
         Step::Push { value, .. } => push(text, &root, keys, &style, None, value),
         Step::Cut { at } if at.keys().is_empty() => unfill(text, range(node)),
         Step::Cut { at } => match (at.parent(), owner(&root, keys)) {
-            (Some(parent), Some(owner)) if depth == keys.len() => {
+            (Some(parent), Some(owner)) => {
                 let list = delimited(text, find(&root, parent.keys()).0);
                 let index = list.items.iter().position(|item| item.start == owner.range.start);
                 index.map_or_else(|| text.to_owned(), |index| list.remove(index))
@@ -151,7 +150,7 @@ impl Style {
     fn render(&self, value: &Value, indent: Option<&str>) -> String {
         let (open, close) = match value {
             Value::Object(entries) if !entries.is_empty() => ('{', '}'),
-            Value::Array(items) if !items.is_empty() => ('[', ']'),
+            Value::Array(_) => ('[', ']'),
             _ => return value.to_string(),
         };
         let plain =

@@ -127,6 +127,7 @@ fn what_is_marked_in_a_text_is_the_one_letter_that_is_wrong() {
         (Format::Json, "{\n \"x\": \r1 }", 2, 7, 6..7),
         (Format::Yaml, "x: 1\ny: é]\nz: [1\n", 3, 4, 3..4),
         (Format::Yaml, "x: 1\ny: *z\n", 2, 4, 3..4),
+        (Format::Yaml, "x: 1\ny: [é, !!int é]\n", 2, 14, 14..16),
     ] {
         let error = apply(format, text, &[set(["new"], json!(1))]).unwrap_err();
         let spot = error.spot().unwrap();

@@ -109,7 +109,10 @@ pub(super) fn splice(text: &str, step: &Step) -> Result<String, EditError> {
             let nested = nest(&keys[found.depth + 1..], value);
             edit.add(&found, &keys[found.depth], &nested)
         }
-        Step::Cut { .. } if found.depth < keys.len() || keys.is_empty() => Ok(text.to_owned()),
+        Step::Cut { .. } if found.depth < keys.len() => {
+            let place = found.owner.map_or(0..0, |owner| owner.key_span.clone());
+            Err(edit.unsupported("it is not written here, but comes from somewhere else", place))
+        }
         Step::Cut { .. } => edit.remove(&found),
         Step::Push { value, .. } => edit.push(found.node, value),
         Step::Pull { index, .. } => edit.pull(&found, *index),
@@ -139,9 +142,11 @@ impl Editor<'_> {
         let nl = self.looks.newline;
         let mut splices = Splices::default();
         match (&found.node.inner, found.owner) {
-            (Inner::Table(Style::Block, members), _) if !members.is_empty() => {
+            (Inner::Table(Style::Block, members), _) => {
                 self.check_lines(members)?;
-                let (first, last) = (&members[0], &members[members.len() - 1]);
+                let (Some(first), Some(last)) = (members.first(), members.last()) else {
+                    return Err(self.unsupported("it is empty", found.node.span.clone()));
+                };
                 let indent = indent(text, first.key_span.start);
                 let member = self.looks.member(key, value, indent);
                 let end = line_end(text, last.span().end);

@@ -3,7 +3,8 @@
 //! Remarks that readers do not see say the rest: `<!-- file: PATH -->` and `<!-- append: PATH -->` before a block write it,
 //! `<!-- in: DIR -->` changes the directory, `<!-- copy: PATH -->` takes a file from the repository there, `<!-- do: COMMAND -->` does what
 //! the text tells in words, and `<!-- not run: WHY -->` leaves a block out, or what begins with the command that stands before the reason
-//! in backquotes. Paths begin in `~/src`, unless they begin with `~/`.
+//! in backquotes. `<!-- with: FEATURE -->` and `<!-- without: FEATURE -->` leave a block to those who have such a program. Paths begin in
+//! `~/src`, unless they begin with `~/`.
 
 use std::process::{Command, Stdio};
 
@@ -32,7 +33,7 @@ enum Step {
     Type(String, Vec<String>),
 }
 
-fn steps(page: &str) -> Vec<Step> {
+fn steps(page: &str, features: &[&str]) -> Vec<Step> {
     let mut blocks = blocks(page).into_iter().peekable();
     let (mut steps, mut notes) = (Vec::new(), Vec::new());
     for (number, line) in page.lines().enumerate() {
@@ -49,6 +50,9 @@ fn steps(page: &str) -> Vec<Step> {
             [("file", path)] => steps.push(Step::Write((*path).to_owned(), block.text)),
             [("append", path)] => steps.push(Step::Append((*path).to_owned(), block.text)),
             [("not run", why)] if !why.starts_with('`') => {}
+            [("with", feature)] if !features.contains(feature) => {}
+            [("without", feature)] if features.contains(feature) => {}
+            [("with" | "without", _)] => steps.extend(commands(&block)),
             notes if block.language == "console" => {
                 let left_out: Vec<&str> = notes.iter().map(|note| left_out(*note)).collect();
                 let is_left_out = |it: &Step| {
@@ -112,6 +116,8 @@ pub struct Reader {
     scratch: Scratch,
     /// Where the program is.
     programs: Utf8PathBuf,
+    /// What it was built with, besides the usual.
+    features: Vec<&'static str>,
     /// What was said with `export`.
     exported: Vec<(String, String)>,
     at: Utf8PathBuf,
@@ -127,7 +133,14 @@ impl Reader {
         scratch.write("home/.gitconfig", user);
         let at = scratch.path("home/src");
         fs_err::create_dir_all(&at).unwrap();
-        Self { scratch, programs: beside(program), exported: Vec::new(), at }
+        Self { scratch, programs: beside(program), features: Vec::new(), exported: Vec::new(), at }
+    }
+
+    /// The program was built with these features, which are not there by default.
+    #[must_use]
+    pub fn having(mut self, features: &[&'static str]) -> Self {
+        self.features = features.to_vec();
+        self
     }
 
     /// Copies a directory to `~/src`, without what was built in it, and goes there.
@@ -152,7 +165,7 @@ impl Reader {
     /// Does what a page says, and returns what is different from what it says.
     #[must_use]
     pub fn follow(&mut self, page: &str) -> Vec<String> {
-        steps(page).into_iter().filter_map(|step| self.take(step)).collect()
+        steps(page, &self.features).into_iter().filter_map(|step| self.take(step)).collect()
     }
 
     fn place(&self, path: &str) -> Utf8PathBuf {
@@ -302,12 +315,19 @@ fn what_is_left_out_may_be_anything() {
 
 #[test]
 fn remarks_say_what_happens_to_the_next_block() {
-    let page = "<!-- in: shop -->\n<!-- file: a/b.toml -->\n```toml\nc = 1\n```\n<!-- not run: why -->\n```console\n$ d\n```\n```console\n$ e\nf\n$ g\n```\n<!-- not run: `i`: why -->\n```console\nh  # one\ni j\n```\n";
+    let page = "<!-- in: shop -->\n<!-- file: a/b.toml -->\n```toml\nc = 1\n```\n<!-- not run: why -->\n```console\n$ d\n```\n```console\n$ e\nf\n$ g\n```\n<!-- not run: `i`: why -->\n```console\nh  # one\ni j\n```\n<!-- with: k -->\n```console\nl\n```\n<!-- without: k -->\n```console\nm\n```\n";
     let (shop, file) =
         ("shop".to_owned(), Step::Write("a/b.toml".to_owned(), "c = 1\n".to_owned()));
     let typed = |command: &str, printed: &[&str]| {
         Step::Type(command.to_owned(), printed.iter().map(|it| (*it).to_owned()).collect())
     };
-    let listed = Step::Do("h  # one".to_owned());
-    assert_eq!(steps(page), [Step::In(shop), file, typed("e", &["f"]), typed("g", &[]), listed]);
+    let listed = |command: &str| Step::Do(command.to_owned());
+    let most = [Step::In(shop), file, typed("e", &["f"]), typed("g", &[]), listed("h  # one")];
+    for (features, last) in [([].as_slice(), "m"), (&["k"], "l")] {
+        let (end, before) = steps(page, features)
+            .split_last()
+            .map(|(end, it)| (end.typed().map(str::to_owned), it == most))
+            .unwrap();
+        assert_eq!((end.as_deref(), before), (Some(last), true));
+    }
 }

@@ -77,7 +77,7 @@ fn what_is_inside_can_be_had_and_what_is_outside_cannot() {
         for path in ["", "a\0b", "loop", "loop/x", "missing", "dir"] {
             assert!(read(area, path).is_err(), "{path:?}");
         }
-        assert!(write(area, "dir").is_err());
+        assert!(matches!(write(area, "dir"), Err(ConfineError::NotAFile { .. })));
         assert!(write(area, "").is_err());
     }
     assert!(!scratch.path("outside/new").exists());
@@ -161,18 +161,22 @@ fn nobody_is_fast_enough() {
             }
         });
         for area in &areas {
-            for _ in 0..2_000 {
+            for at in 0..2_000 {
                 if let Ok(text) = read(area, "dir/deep") {
                     assert_ne!(text, "secret");
                 }
                 let _ = write(area, "dir/deep");
                 let _ = write(area, "dir/other");
+                let _ = write(area, &format!("dir/new{at}/deep"));
             }
         }
         done.store(true, Ordering::Relaxed);
     });
     assert_eq!(fs_err::read_to_string(scratch.path("outside/deep")).unwrap(), "secret");
-    assert!(!scratch.path("outside/other").exists());
+    let outside = scratch.path("outside").read_dir_utf8().unwrap();
+    let mut outside: Vec<String> = outside.map(|it| it.unwrap().file_name().to_owned()).collect();
+    outside.sort();
+    assert_eq!(outside, ["deep", "secret"]);
 }
 
 #[test]
@@ -183,7 +187,10 @@ fn pipes_and_devices_are_no_files() {
     for area in &areas {
         // And nobody waits for a writer.
         assert!(matches!(read(area, "pipe"), Err(ConfineError::NotAFile { .. })));
-        assert!(write(area, "pipe").is_err());
+        assert!(matches!(write(area, "pipe"), Err(ConfineError::NotAFile { .. })));
+        assert!(read(area, "pipe/file").is_err());
+        assert!(write(area, "pipe/file").is_err());
+        assert!(area.open_directory(&area.locate("file").unwrap()).is_err());
     }
 }
 
@@ -227,4 +234,95 @@ fn roots_that_may_only_be_read_and_the_deepest_one_counts() {
     assert_eq!(read(&inner, "file").unwrap(), "v");
     assert!(area.at("file").is_err());
     assert!(area.at("..").is_err());
+    // One that is named twice is what it was named first.
+    for (first, second) in
+        [(RootAccess::Write, RootAccess::Read), (RootAccess::Read, RootAccess::Write)]
+    {
+        let root = scratch.path("root");
+        let area = Area::new([(&root, first), (&root, second)]).unwrap();
+        assert_eq!(write(&area, "file").is_ok(), first == RootAccess::Write);
+    }
+}
+
+#[test]
+fn a_file_is_read_up_to_the_limit_and_not_in_part() {
+    let (scratch, areas) = areas();
+    scratch.write("root/ten", "0123456789");
+    for area in &areas {
+        let place = area.locate("ten").unwrap();
+        assert_eq!(area.read(&place, 10).unwrap(), b"0123456789");
+        let error = area.read(&place, 9).unwrap_err();
+        let ConfineError::Io { path, source } = &error else { panic!("{error:?}") };
+        assert_eq!((path.as_str(), source.kind()), ("ten", io::ErrorKind::FileTooLarge));
+    }
+}
+
+#[test]
+fn places_are_shown_from_the_first_root_and_whole_from_others() {
+    let scratch = Scratch::new();
+    scratch.write("one/a", "");
+    scratch.write("two/b", "");
+    let (one, two) = (scratch.path("one"), scratch.path("two"));
+    let area = Area::new([(&one, RootAccess::Write), (&two, RootAccess::Read)]).unwrap();
+    for (path, shown, absolute) in [
+        (".", ".".to_owned(), one.clone()),
+        ("a", "a".to_owned(), one.join("a")),
+        ("new/b", "new/b".to_owned(), one.join("new/b")),
+        (two.as_str(), two.to_string(), two.clone()),
+        (two.join("b").as_str(), two.join("b").to_string(), two.join("b")),
+    ] {
+        let place = area.locate(path).unwrap();
+        assert_eq!(area.shown(&place), shown, "{path}");
+        // Byte by byte: paths that end in `/` are equal to those that do not.
+        assert_eq!(area.absolute(&place).as_str(), absolute.as_str(), "{path}");
+    }
+}
+
+#[test]
+fn a_path_has_an_end_and_so_have_the_links_in_it() {
+    let (scratch, areas) = areas();
+    symlink("file", scratch.path("root/link1")).unwrap();
+    for at in 2..=MAX_LINKS + 1 {
+        let target = format!("link{}", at - 1);
+        symlink(target, scratch.path(format!("root/link{at}"))).unwrap();
+    }
+    let longest = format!("{}file", "./".repeat(2046));
+    for area in &areas {
+        assert_eq!(read(area, &format!("link{MAX_LINKS}")).unwrap(), "inside");
+        let error = read(area, &format!("link{}", MAX_LINKS + 1)).unwrap_err();
+        assert!(matches!(error, ConfineError::Io { .. }), "{error:?}");
+        assert_eq!(read(area, &longest).unwrap(), "inside");
+        for path in ["", "a\0b", &format!("/{longest}")] {
+            assert!(matches!(area.locate(path), Err(ConfineError::NoPath { .. })), "{path:?}");
+        }
+    }
+}
+
+/// Rules are compared with it, byte by byte.
+#[test]
+fn a_place_has_one_name_however_it_is_reached() {
+    let (scratch, areas) = areas();
+    symlink("./dir/./deep", scratch.path("root/dots")).unwrap();
+    symlink("./../dir/deep", scratch.path("root/dir/around")).unwrap();
+    symlink(".", scratch.path("root/here")).unwrap();
+    for area in &areas {
+        for path in ["dir/deep", "./dir//deep", "dots", "dir/around", "here/here/dots"] {
+            assert_eq!(area.locate(path).unwrap().relative().as_str(), "dir/deep", "{path}");
+        }
+    }
+}
+
+/// Whatever a tool starts meanwhile must not have it.
+#[test]
+fn nothing_that_is_open_is_handed_on_to_programs() {
+    use rustix::io::{FdFlags, fcntl_getfd};
+    let (_scratch, areas) = areas();
+    for area in &areas {
+        let (file, dir) = (area.locate("dir/deep").unwrap(), area.locate("dir").unwrap());
+        let file = OwnedFd::from(area.open(&file).unwrap());
+        let new = fresh(&area.roots[0].dir).unwrap().1;
+        for fd in [&area.roots[0].dir, &file, &area.open_directory(&dir).unwrap(), &new] {
+            assert_eq!(fcntl_getfd(fd).unwrap(), FdFlags::CLOEXEC);
+        }
+    }
 }

@@ -108,6 +108,84 @@ fn what_conflicts() {
     }
 }
 
+/// What somebody reads before they agree.
+#[test]
+fn what_is_asked() {
+    let asked = |why: &Why, about: Option<&str>| {
+        let (tool, about) = ("bash".to_owned(), about.map(str::to_owned));
+        Question { tool, about, why: why.clone() }.to_string()
+    };
+    for (effect, about, nothing) in [
+        (Effect::Reads, "`bash` looks at `x`", "`bash` looks at something"),
+        (Effect::Writes, "`bash` changes `x`", "`bash` changes files"),
+        (Effect::Executes, "`bash` runs `x`", "`bash` runs programs"),
+        (Effect::Network, "`bash` uses the network: `x`", "`bash` uses the network"),
+    ] {
+        assert_eq!(asked(&Why::Effect(effect), Some("x")), about);
+        assert_eq!(asked(&Why::Effect(effect), None), nothing);
+    }
+    let hook = |reason: &str| asked(&Why::Hook(reason.to_owned()), None);
+    assert_eq!(hook(""), "a hook asks about `bash`");
+    assert_eq!(hook("too large"), "a hook asks about `bash`: too large");
+    let file = Why::Protected(".envrc".to_owned());
+    assert_eq!(asked(&file, None), "`bash` changes `.envrc`, which others run or trust");
+    let secret = |reason: Option<&str>| {
+        let (agent, from) = ("deploy".to_owned(), "the keyring".to_owned());
+        let reason = reason.map(str::to_owned);
+        let wanted = WantedSecret { agent, from, reason, longest: None };
+        asked(&Why::Secret(Box::new(wanted)), Some("TOKEN"))
+    };
+    let wanted = "`deploy` wants the secret `TOKEN` (from the keyring) for commands that name it";
+    assert_eq!(secret(None), wanted);
+    assert_eq!(secret(Some("to upload")), format!("{wanted}, and says: to upload"));
+}
+
+#[test]
+fn what_is_said_to_whoever_may_not() {
+    for (rule, said) in [
+        (Rule::PlanMode, "in plan mode nothing is changed"),
+        (Rule::DontAsk, "it would have to be asked for, and nobody is asked"),
+        (Rule::GrantOver, "the grant for it has expired or was revoked"),
+    ] {
+        assert_eq!(rule.to_string(), said);
+    }
+    let refusal = Rights::nothing().cover("bash", &Subject::Nothing).unwrap_err();
+    assert_eq!(Rule::Rights(refusal.clone()).to_string(), refusal.to_string());
+}
+
+/// Who agreed to one of them for as long as an agent runs need not be asked for the other.
+#[test]
+fn questions_are_alike_by_tool_and_reason() {
+    let question = |tool: &str, why| Question {
+        tool: tool.to_owned(),
+        about: Some(format!("{tool} of {why:?}")),
+        why: Why::Effect(why),
+    };
+    let one = question("bash", Effect::Executes);
+    assert!(one.is_like(&Question { about: None, ..one.clone() }));
+    assert!(!one.is_like(&question("web_fetch", Effect::Executes)));
+    assert!(!one.is_like(&question("bash", Effect::Network)));
+}
+
+#[test]
+fn what_is_done_without_asking_is_what_every_tool_of_that_kind_may_do() {
+    use Effect::{Executes, Network, Reads, Writes};
+    let unasked = |rights: &Rights, mode| {
+        let standing = Standing::root(rights.clone(), mode, Bypass::Allowed);
+        let effects = standing.unasked(at(0));
+        [Reads, Writes, Executes, Network].map(|it| effects.has(it))
+    };
+    let all = Rights::all();
+    assert_eq!(unasked(&all, PermissionMode::Default), [true, false, false, false]);
+    assert_eq!(unasked(&all, PermissionMode::AcceptEdits), [true, true, false, false]);
+    assert_eq!(unasked(&all, PermissionMode::BypassPermissions), [true; 4]);
+    let most = PermissionMode::BypassPermissions;
+    let without = |tools: &[&str]| unasked(&all.clone().without(tools), most);
+    assert_eq!(without(&["search"]), [false, true, true, true]);
+    assert_eq!(without(&["edit(docs/*)"]), [true, false, true, true], "not with everything");
+    assert_eq!(without(&["bash", "web_search"]), [true, true, false, false]);
+}
+
 /// Everything that a definition, a request, a grant or a mode may say, and calls that try all of it.
 const PATTERNS: &[&str] = &[
     "read",

@@ -89,6 +89,33 @@ fn names_of_hosts_are_understood() {
 }
 
 #[test]
+fn patterns_of_names_are_listed_until_a_list_has_names() {
+    let list = |rights: &Rights| rights.list().unwrap().join(" ");
+    let servers = Rights::only(["mcp__*", "read*"]);
+    assert_eq!(list(&servers), "mcp__* read*");
+    for names in [Rights::only(["bash", "read"]), Rights::only(["read", "write"])] {
+        assert_eq!(list(&names.meet(&servers)), "read");
+        assert_eq!(list(&servers.meet(&names)), "read");
+    }
+}
+
+#[test]
+fn what_may_not_be_read_may_not_be_looked_through_or_changed_in_part() {
+    let scratch = agents_testkit::scratch::Scratch::new();
+    let area = crate::confine::Area::workspace(scratch.root()).unwrap();
+    let rights = Rights::all().without(["read(secret/**)", "write(docs/**)"]);
+    let may = |tool: &str, path: &str| {
+        area.under(rights.paths(tool), Vec::new()).admits(&area.locate(path).unwrap())
+    };
+    for tool in ["read", "search", "find", "edit"] {
+        assert!(!may(tool, "secret/key"), "{tool}");
+        assert!(may(tool, "docs/page") && may(tool, "src/lib.rs"), "{tool}");
+    }
+    assert!(!may("write", "docs/page"));
+    assert!(may("write", "secret/key") && may("write", "src/lib.rs"));
+}
+
+#[test]
 fn both_conditions_on_arguments_are_kept() {
     let wide = Rights::only(["bash(cargo *)", "read"]);
     let narrow = Rights::only(["bash(cargo test *)"]);
@@ -160,4 +187,5 @@ fn what_is_said() {
         "`edit` is not among the tools that are allowed: bash(cargo *), read"
     );
     assert_eq!(Rights::nothing().to_string(), "nothing");
+    assert_eq!(Rights::all().to_string(), "everything");
 }

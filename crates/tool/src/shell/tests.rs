@@ -22,6 +22,7 @@ pub(super) const YES: &[&str] = &[
     "cargo",
     "cargo test",
     "  cargo test  ",
+    "cargo\ttest",
     "cargo test --all -- --nocapture",
     "cargo 'test'",
     "cargo \"test\"",
@@ -104,6 +105,8 @@ pub(super) const NO: &[&str] = &[
     "cargo test \\# ; rm x",
     "cargo a#b ; rm x",
     "cargo \\ # ; rm x",
+    "cargo test && \\ cargo x",
+    "\\ cargo test",
     "# cargo\nrm x",
     "cargo $(rm x)",
     "cargo `rm x`",
@@ -138,11 +141,15 @@ pub(super) const NO: &[&str] = &[
     "cargo run << 'EOF'\ntext\nEOF",
     "cargo run <<EOF | sh\nrm x\nEOF",
     "cargo run <<< $(rm x)",
+    "cargo run <<< \"a\\\nb\"",
     "X=1 cargo test",
     "PATH=/tmp cargo test",
     "RUSTC_WRAPPER=./x cargo build",
     "X=$(rm x) cargo test",
     "X=1",
+    "PATH=/tmp; cargo test",
+    "PATH=/tmp && cargo test",
+    "X=1 Y=2\ncargo test",
     "A[$(rm x)]=1 cargo test",
     "env cargo test",
     "env X=1 cargo test",
@@ -267,8 +274,17 @@ fn patterns_with_more_words() {
         ("npm run *", "npm run build && npm run test", true),
         ("X=* cargo *", "X=1 cargo test", true),
         ("X=* cargo *", "X=1 Y=2 rm", false),
+        ("cargo --config=a", "cargo --config=a", true),
+        // What the shell puts there is not what is written.
+        ("cargo --config=~/a", "cargo --config=~/a", false),
+        ("cargo $#", "cargo $#", false),
+        // No program has this name.
+        ("* cargo", "'' cargo", false),
     ] {
         assert_eq!(allowed(&[pattern], command), yes, "{pattern}: {command}");
+    }
+    for word in RESERVED {
+        assert!(!allowed(&[&format!("{word} *")], &format!("{word} x")), "{word}");
     }
     assert!(allowed(&["cargo *", "grep *"], "cargo test 2>&1 | grep -v 'ok'"));
 }
@@ -313,6 +329,8 @@ fn a_denial_holds_wherever_it_could_matter() {
         "python3 -c 'x'",
         "cat x | sh",
         "bash <<< 'rm x'",
+        "echo ${X:-$(rm x)}",
+        "eval eval eval eval rm x",
         "rm 'open",
     ] {
         assert!(forbidden("rm *", command), "{command}");
@@ -328,11 +346,37 @@ fn a_denial_holds_wherever_it_could_matter() {
         "sh -c 'cargo test'",
         "rmdir x",
         "./script.sh",
+        "sh check.sh rm",
+        "sh -x check.sh",
+        "=x rm y",
+        "eval eval eval eval ls",
     ] {
         assert!(!forbidden("rm *", command), "{command}");
     }
     assert!(forbidden("git push *", "git $X"));
     assert!(!forbidden("git push *", "git status"));
+    assert!(forbidden("rm *", "eval eval eval eval eval ls"), "nobody looks as deep as that");
+}
+
+#[test]
+fn what_cannot_be_judged_has_a_name() {
+    for (command, said) in [
+        ("cargo $(x)", "a command inside of a command cannot be judged: `$(x)`"),
+        ("cargo ${x:-y}", "an expansion cannot be judged: `${x:-y}`"),
+        ("cargo $'x'", "a string of the shell's own kind cannot be judged: `$'x'`"),
+        ("cargo <(x)", "a process in the place of a file cannot be judged: `<(x)`"),
+        ("cargo <<A\nx\nA", "a here-document cannot be judged: `<<A\nx\nA`"),
+        ("cargo > x", "a file opened by the shell cannot be judged: `> x`"),
+        ("f() { x; }", "a function cannot be judged: `f() { x; }`"),
+        ("if x; then y; fi", "a statement cannot be judged: `if x; then y; fi`"),
+        ("export X=1", "a declaration cannot be judged: `export X=1`"),
+        ("X=1", "this part of the command cannot be judged: `X=1`"),
+        ("time x", "a word of the shell's grammar cannot be judged: `time x`"),
+        ("cargo x # y", "a comment behind a command cannot be judged: `# y`"),
+    ] {
+        let plain = parse(command).unwrap().plain;
+        assert_eq!(plain.unwrap_err().to_string(), said, "{command}");
+    }
 }
 
 #[test]
@@ -346,6 +390,14 @@ fn garbage_is_refused_in_no_time() {
         }
     }
     assert_eq!(parse(&"x".repeat(MAX_LENGTH + 1)), Err(Unjudged::TooLong));
+}
+
+#[test]
+fn a_long_command_is_judged_and_a_tangled_one_given_up() {
+    let long = format!("cargo test{}", " a".repeat((MAX_LENGTH - 10) / 2));
+    assert_eq!(long.len(), MAX_LENGTH);
+    assert!(cargo(&long));
+    assert_eq!(parse_within(&long, 2), Err(Unjudged::TooLong));
 }
 
 #[test]

@@ -47,6 +47,10 @@ pub(super) fn read(text: &str) -> Word {
                 return word;
             }
             '*' | '?' | '[' | ']' | '{' | '}' => word.unknown(),
+            '<' | '>' if matches!(rest.peek(), Some('(')) => {
+                word.strange("a process in the place of a file");
+                return word;
+            }
             ';' | '&' | '|' | '<' | '>' | '(' | ')' | ' ' | '\t' | '\n' => {
                 word.strange("this part of the command");
                 return word;
@@ -123,5 +127,64 @@ fn expansion(word: &mut Word, rest: &mut Rest<'_>) {
         Some('(') => word.strange("a command inside of a command"),
         Some('[' | '\'' | '"') => word.strange("an expansion"),
         _ => word.symbols.push(Symbol::Char('$')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A word as it is shown: `?` is what only the shell knows.
+    fn shown(text: &str) -> (String, Result<(), &'static str>) {
+        let Word { symbols, plain } = read(text);
+        let show = |symbol: &Symbol| match symbol {
+            Symbol::Char(c) => *c,
+            Symbol::Gap => ' ',
+            Symbol::Unknown => '?',
+        };
+        (symbols.iter().map(show).collect(), plain)
+    }
+
+    #[test]
+    fn what_is_known_of_a_word() {
+        for (text, known) in [
+            ("a'b c'\"d e\"\\ f", "ab cd e f"),
+            ("\"a\\\"b\\c\"", "a\"b\\c"),
+            ("~/a", "?/a"),
+            ("a=~/b:~/c", "a=?/b:?/c"),
+            ("a=b:c", "a=b:c"),
+            ("a$", "a$"),
+            ("$a_1/$b", "?/?"),
+            ("${a}b", "?b"),
+            ("\"${a}b\"", "?b"),
+            ("$?$#$@$*$!$-$$", "?"),
+            ("a*b", "a?b"),
+        ] {
+            assert_eq!(shown(text), (known.to_owned(), Ok(())), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_may_rely_on() {
+        for (text, why) in [
+            ("#a", "a comment behind a command"),
+            ("'a", "an open quote"),
+            ("\"a", "an open quote"),
+            ("a\\\nb", "a word over two lines"),
+            ("$'a'", "a string of the shell's own kind"),
+            ("$\"a\"", "a string of the shell's own kind"),
+            ("\"$'a'\"", "an expansion"),
+            ("$[1]", "an expansion"),
+            ("${}", "an expansion"),
+            ("${a:-b}", "an expansion"),
+            ("`a`", "a command inside of a command"),
+            ("\"`a`\"", "a command inside of a command"),
+            ("$(a)", "a command inside of a command"),
+            ("<(a)", "a process in the place of a file"),
+            ("a<b", "this part of the command"),
+            ("a;b", "this part of the command"),
+        ] {
+            assert_eq!(shown(text).1, Err(why), "{text}");
+        }
     }
 }

@@ -185,6 +185,7 @@ mod tests {
         ] {
             assert_eq!(apply(text, &[edit("a\nb", "a\nX\nY")]).unwrap().0, expected, "{text:?}");
         }
+        assert_eq!(apply("a", &[edit("a", "b\nc")]).unwrap().0, "b\nc", "no line ends at all");
         assert_eq!(apply("\u{feff}a\r\nb", &[edit("b", "c\nd")]).unwrap().0, "\u{feff}a\r\nc\r\nd");
     }
 
@@ -204,5 +205,25 @@ mod tests {
         );
         assert!(refused("x", &[edit("", "y")]).starts_with("`old` of edit 1 is empty"));
         assert!(refused("x", &[]).starts_with("there is nothing to change"));
+    }
+
+    #[test]
+    fn of_many_places_the_first_lines_are_named() {
+        let named = |count: usize| refused(&"a\n".repeat(count), &[edit("a", "b")]);
+        assert!(named(5).contains("there 5 times, in lines 1, 2, 3, 4, 5 |"), "{}", named(5));
+        assert!(named(7).contains("there 7 times, in lines 1, 2, 3, 4, 5, ... |"), "{}", named(7));
+    }
+
+    /// Judged before the text is made, by what it would be.
+    #[test]
+    fn a_text_may_become_as_large_as_a_file_may_be_and_no_larger() {
+        let most = usize::try_from(MAX_FILE).unwrap();
+        let half = "x".repeat(most / 2 - 3);
+        let text = format!("{half}abc{half}abc");
+        let all = |new: &str| apply(&text, &[Replacement { all: true, ..edit("abc", new) }]);
+        assert_eq!(all("def").unwrap().0.len(), most);
+        let said = all("defg").unwrap_err().to_string();
+        let expected = format!("after edit 1 the file would have {} bytes;", most + 2);
+        assert!(said.starts_with(&expected), "{said}");
     }
 }

@@ -111,8 +111,7 @@ impl Settled {
         if !held && !is_changed(&it.status) {
             return None;
         }
-        let before = it.before().and_then(|entry| entry.hash.as_ref());
-        let old = before.and_then(|hash| pinned.tree(hash, &mut self.findings));
+        let old = self.agreed_content(it, pinned);
         let Entry { name, kind, .. } = &it.item.entry;
         let review = new().map(|new| review(old.as_ref(), &new, name)).unwrap_or_default();
         if !held {
@@ -130,6 +129,16 @@ impl Settled {
         Some(old)
     }
 
+    /// What was agreed to before, as far as it is still somewhere. Where it is nowhere and something else waits in its place, that is noted.
+    fn agreed_content(&mut self, it: &Compared, pinned: &Pinned<'_>) -> Option<SkillTree> {
+        let before = it.before()?;
+        let old = pinned.tree(before.hash.as_ref()?, &mut self.findings);
+        if old.is_none() && it.verdict == Verdict::Hold && is_changed(&it.status) {
+            self.lacking.push(before.clone());
+        }
+        old
+    }
+
     fn hold_plugin(
         &mut self,
         it: &Compared,
@@ -142,8 +151,7 @@ impl Settled {
         }
         wanted.hooks.retain(|hook| (&hook.plugin, &hook.origin) != (&key.0, &key.1));
         wanted.pin_servers(key, pinned.ledger());
-        let before = it.before().and_then(|entry| entry.hash.as_ref());
-        let old = before.and_then(|hash| pinned.tree(hash, &mut self.findings));
+        let old = self.agreed_content(it, pinned);
         let review = review(old.as_ref(), now, &it.item.entry.name);
         match it.verdict {
             Verdict::Refuse => self.refuse(it, review, Vec::new(), old.is_some()),

@@ -116,9 +116,8 @@ pub(super) fn run(
     } else {
         format!("   served by {}", turn.model)
     };
-    let tokens = turn.usage.map(|usage| {
-        format!("   {} tokens in, {} out", usage.asked(), usage.output)
-    });
+    let tokens =
+        turn.usage.map(|usage| format!("   {} tokens in, {} out", usage.asked(), usage.output));
     let cost = cost.map(|cost| format!("   {cost}"));
     output.line(format!(
         "{chosen}   {:.1} s{}{}{served}",

@@ -62,6 +62,12 @@ fn server(said: &RestateSettings) -> Result<Server, Failure> {
     Ok(Server::new(&said.ingress, &said.admin)?)
 }
 
+/// Whether the server is there.
+pub(super) fn greet(settings: &Settings) -> Result<(), Failure> {
+    let server = server(&RestateSettings::load(&settings.dirs)?)?;
+    Ok(super::drive::runtime()?.block_on(server.greet())?)
+}
+
 pub(super) fn afar(studio: &Studio, run: &RunId) -> Result<Afar, Failure> {
     let said = &studio.far.settings;
     let isolation = studio.place().isolation().map_err(|why| {

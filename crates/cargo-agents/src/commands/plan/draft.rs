@@ -132,7 +132,7 @@ pub(super) fn run(
                 output.line(format!("{}: `cargo agents plan run {0}` runs it", draft.file))?;
                 return Ok(ExitCode::SUCCESS);
             }
-            let engine = team::available(args.manner.engine.unwrap_or_default())?;
+            let engine = team::available(settings, args.manner.engine.unwrap_or_default())?;
             let named = &args.named.agents;
             let studio = Studio::new(settings, output, &args.manner, named, engine)?;
             let graph =

@@ -429,7 +429,7 @@ async fn driven(
     }
     live.pause();
     tokio::join!(studio.place.end(), studio.hooks.drained(task::HOOKS));
-    run.output.findings(&studio.place.heard());
+    run.output.findings(&studio.place.heard().all());
     match ended {
         Ok(Ok((ending, scheduler))) => Ok(Driven::Ended(ending, Box::new(scheduler))),
         Ok(Err(DriveError::Suspended)) => Ok(Driven::Left(left.unwrap_or(Left::Interrupted))),

@@ -37,7 +37,7 @@ pub(super) fn run(
     output: &Output,
     args: &PlanRunArgs,
 ) -> Result<ExitCode, Failure> {
-    let engine = team::available(args.manner.engine.unwrap_or_default())?;
+    let engine = team::available(settings, args.manner.engine.unwrap_or_default())?;
     let studio = Studio::new(settings, output, &args.manner, &args.named.agents, engine)?;
     let found = facts::found(settings, &args.file, &args.named.agents)?;
     let graph = planned(&studio, found, &args.params)?;
@@ -150,7 +150,7 @@ pub(super) fn fork(
     let journals = journals(settings);
     let of = meant(&journals, &args.run)?;
     let engine = args.manner.engine.unwrap_or_else(|| team::engine_of(&journals, &of));
-    team::available(engine)?;
+    team::available(settings, engine)?;
     let mut origin = journals.summary(&of)?.map(|it| it.origin).unwrap_or_default();
     let graph = match &args.file {
         Some(file) => {

@@ -121,7 +121,7 @@ pub(super) fn settle_on(
     let wanted = wanted.unwrap_or(was);
     match (was, wanted) {
         (Engine::Local, Engine::Restate) => {
-            available(wanted)?;
+            available(settings, wanted)?;
             atomic::write(&mark, RESTATE).map_err(|error| {
                 Failure::new(ErrorKind::Failure, format!("cannot write `{mark}`: {error}"))
             })?;
@@ -137,13 +137,22 @@ pub(super) fn settle_on(
     Ok(wanted)
 }
 
-/// The engine, if this program has it.
-pub(super) fn available(engine: Engine) -> Result<Engine, Failure> {
-    #[cfg(not(feature = "restate"))]
+/// The engine, if there is one: whoever begins something where nobody is should hear of it, and not wait.
+#[cfg(feature = "restate")]
+pub(super) fn available(settings: &Settings, engine: Engine) -> Result<Engine, Failure> {
     if engine == Engine::Restate {
-        return Err(absent());
+        cluster::greet(settings)?;
     }
     Ok(engine)
+}
+
+/// The engine, if this program has it.
+#[cfg(not(feature = "restate"))]
+pub(super) fn available(_: &Settings, engine: Engine) -> Result<Engine, Failure> {
+    match engine {
+        Engine::Local => Ok(engine),
+        Engine::Restate => Err(absent()),
+    }
 }
 
 #[cfg(feature = "restate")]

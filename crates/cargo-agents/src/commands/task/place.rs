@@ -48,7 +48,7 @@ pub(crate) struct Place {
     hands: Hands,
     findings: Vec<Finding>,
     /// What is found out while tasks run.
-    heard: Mutex<Vec<Heard>>,
+    heard: Arc<Heard>,
     skills: Arc<Skills>,
     /// Where the program keeps what must be remembered.
     state: Utf8PathBuf,
@@ -127,7 +127,7 @@ impl Place {
             isolated,
             hands,
             findings,
-            heard: Mutex::default(),
+            heard: Arc::default(),
             skills: Arc::new(skills),
             state: settings.dirs.state.clone(),
             briefs: Mutex::default(),
@@ -150,30 +150,9 @@ impl Place {
         &self.hands
     }
 
-    fn hear(&self, heard: Heard, findings: Vec<Finding>) {
-        heard.lock().unwrap_or_else(PoisonError::into_inner).extend(findings);
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner).push(heard);
-    }
-
-    /// Somewhere to say what is found out while tasks run.
-    pub(crate) fn listen(&self) -> impl Fn(Finding) + Send + Sync + use<> {
-        let heard = Heard::default();
-        self.hear(Arc::clone(&heard), Vec::new());
-        move |finding| heard.lock().unwrap_or_else(PoisonError::into_inner).push(finding)
-    }
-
-    /// What was found out while tasks ran, each thing once.
-    pub(crate) fn heard(&self) -> Vec<Finding> {
-        let all = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut told = Vec::new();
-        for heard in all.iter() {
-            for finding in heard.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-                if !told.contains(finding) {
-                    told.push(finding.clone());
-                }
-            }
-        }
-        told
+    /// What is found out while tasks run.
+    pub(crate) fn heard(&self) -> &Arc<Heard> {
+        &self.heard
     }
 
     /// Ends everything that was started for tasks.
@@ -347,7 +326,8 @@ impl Surroundings for Place {
                 agent_type: Some(definition.name.to_string()),
                 ..Session::default()
             };
-            let wearer = hands::Wearer { definition, rights, area, session };
+            let wearer =
+                hands::Wearer { definition, rights, area, session, heard: Arc::clone(&self.heard) };
             let (known, mut given) =
                 tokio::join!(self.known_to(definition, rights), self.hands.equip(wearer));
             known.tools.into_iter().for_each(|tool| {
@@ -359,7 +339,7 @@ impl Surroundings for Place {
                 let mut briefs = self.briefs.lock().unwrap_or_else(PoisonError::into_inner);
                 briefs.insert(id, known.brief.join("\n\n"));
             }
-            self.hear(given.heard, given.findings);
+            given.findings.into_iter().for_each(|finding| self.heard.hear(finding));
             Ok(Equipment {
                 catalogue: given.catalogue,
                 hooks: given.hooks.unwrap_or_else(|| Arc::new(NoHooks)),

@@ -50,8 +50,9 @@ impl Secrets {
             Attended::Later => said.background_secrets,
             Attended::No => Asks::Nobody,
         };
-        let heard = place.listen();
-        let vault = Vault::new(Arc::clone(&self.settings), broker.clone(), asks, Box::new(heard));
+        let heard = Arc::clone(place.heard());
+        let hear = Box::new(move |finding| heard.hear(finding));
+        let vault = Vault::new(Arc::clone(&self.settings), broker.clone(), asks, hear);
         vault.agreeing(self.agreed.iter().cloned()).desk(said.approval)
     }
 

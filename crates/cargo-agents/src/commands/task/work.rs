@@ -194,7 +194,7 @@ pub(super) fn run_all(
         }
         front.over();
         tokio::join!(place.end(), hooks.drained(HOOKS));
-        front.findings(&place.heard());
+        front.findings(&place.heard().all());
         Ok(outcomes)
     });
     // A tool that does not end is not waited for.

@@ -22,7 +22,7 @@ use agents_workspace::{Cargo, Network};
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
-use super::super::{Equipment, Hands, Us, Wearer};
+use super::super::{Equipment, Hands, Heard, Us, Wearer};
 use crate::{
     args::Flags,
     commands::keeper,
@@ -150,7 +150,9 @@ impl Run<'_> {
     pub(super) fn agent(&self, definition: &AgentDefinition, rights: Rights) -> Agent<'_> {
         let area = Area::workspace(&self.world.sample.root()).unwrap();
         let session = Session { session_id: Some("s".to_owned()), ..Session::default() };
-        let wearer = Wearer { definition, rights: &rights, area: &area, session };
+        let heard: Arc<Heard> = Arc::default();
+        let wearer =
+            Wearer { definition, rights: &rights, area: &area, session, heard: Arc::clone(&heard) };
         let equipment = self.runtime.block_on(self.hands.equip(wearer));
         let mode = PermissionMode::BypassPermissions;
         let standing = Standing::root(rights, mode, Bypass::Allowed);
@@ -164,7 +166,7 @@ impl Run<'_> {
         let artifacts = Arc::new(ArtifactDir::new(&self.world.sample.scratch().path("artifacts")));
         let mut context = CallContext::new(area, artifacts, Duration::from_secs(60));
         context.confinement = equipment.confinement.clone();
-        Agent { run: self, equipment, executor, context }
+        Agent { run: self, equipment, heard, executor, context }
     }
 
     /// Ends everything that was started.
@@ -176,6 +178,7 @@ impl Run<'_> {
 pub(super) struct Agent<'r> {
     run: &'r Run<'r>,
     pub(super) equipment: Equipment,
+    pub(super) heard: Arc<Heard>,
     executor: Presented<Hooked<Guarded<Catalogue>>>,
     context: CallContext,
 }

@@ -23,8 +23,8 @@ pub(super) fn is_one(block: &Block) -> bool {
 /// What is wrong with a block.
 pub(super) fn complaint(world: &World, block: &Block) -> Option<String> {
     match (block.language.as_str(), block.name()) {
-        // Commands are typed, `text` is what nobody reads, and code of Rust is a part of some function.
-        ("console" | "text" | "rust" | "rust,ignore", _) => None,
+        // Commands are typed, code is compiled, and `text` is what nobody reads.
+        ("console" | "text" | "rust", _) => None,
         ("toml" | "markdown" | "yaml", Some(name)) => {
             ours(world, &name, block).map(|said| format!("not a `{name}`: {said}"))
         }

@@ -1,8 +1,9 @@
 //! What stands behind the door: commands of plugins, and MCP servers.
 
 use serde_json::json;
+use tokio::io::AsyncReadExt as _;
 
-use super::client::{Client, Manner, until};
+use super::client::{Client, Manner, program, until};
 use crate::tasks::{Stage, is_running};
 
 /// A program that speaks MCP, by hand, so that it can misbehave.
@@ -24,7 +25,11 @@ done
 "#;
 
 fn stage() -> Stage {
-    let stage = Stage::new("");
+    stage_with("")
+}
+
+fn stage_with(replies: &str) -> Stage {
+    let stage = Stage::new(replies);
     let script = stage.world.plugin_script("helper", "notes.sh", SERVER);
     stage.world.plugin_script("helper", "count.sh", "echo \"$# arguments\"; [ \"$1\" != fail ]\n");
     stage.world.plugin(
@@ -186,4 +191,25 @@ async fn a_hundred_calls_at_once_go_to_one_server() {
         assert!(said["output"].as_str().unwrap().contains("two notes"), "{said}");
     }
     assert_eq!(starts(&stage), 1);
+}
+
+#[tokio::test]
+async fn what_a_task_lacks_is_said_once_to_the_user_and_not_only_to_nobody() {
+    let stage = stage_with("[[replies]]\ntext = \"Done.\"\n[[replies]]\ntext = \"Done.\"\n");
+    stage.agent("helper", "tools: [read, mcp__broken__find]\n");
+    let mut command = program(&stage, &[]);
+    command.stderr(std::process::Stdio::piped());
+    let mut client = Client::over(command, Manner::Plain).await;
+    for _ in 0..2 {
+        let task = json!({"tasks": [{"agent": "helper", "prompt": "look"}]});
+        let said = client.ok("task", task).await;
+        assert_eq!(said["tasks"][0]["result"], "Done.", "{said}");
+    }
+    let mut stderr = client.child.stderr.take().unwrap();
+    assert_eq!(client.leave().await, Some(0));
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).await.unwrap();
+    let lines: Vec<&str> = said.lines().filter(|it| it.contains("`broken`")).collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    assert!(lines[0].starts_with("warning: ") && lines[0].contains("/no/such/program"), "{said}");
 }

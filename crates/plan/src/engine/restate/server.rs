@@ -153,6 +153,22 @@ impl Server {
         Ok(Self { ingress, admin, client })
     }
 
+    /// Whether somebody is at both addresses, whatever they answer: a server that has just been started is there.
+    ///
+    /// # Errors
+    /// At one of them there is nobody.
+    pub async fn greet(&self) -> Result<(), ServerError> {
+        let healths =
+            [below(&self.ingress, &["restate", "health"]), below(&self.admin, &["health"])];
+        for url in healths {
+            let asked = self.client.request(Method::GET, url.clone()).timeout(SOON);
+            if let Err(error @ ServerError::Unreachable { .. }) = send(asked, &url).await {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     /// Gives something in, and does not wait for it. The same thing twice is there once.
     pub async fn submit(
         &self,

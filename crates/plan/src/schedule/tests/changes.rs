@@ -32,6 +32,37 @@ fn what_is_injected_fits_or_changes_nothing() {
     assert_eq!(plan.started(), ["x"]);
     plan.done("x");
     assert_eq!(plan.started(), ["b"]);
+    plan.fails("b");
+    assert_eq!(plan.it.ending(), Some(PlanEnding::Partly));
+}
+
+#[test]
+fn what_is_injected_after_a_failure_that_it_needs_is_left_out() {
+    let mut plan = drive(vec![node("a", &[]), node("b", &[]), node("c", &[])]);
+    plan.started();
+    plan.fails("a");
+    plan.fails("b");
+    let nodes = vec![node("x", &["a", "b"]), node("y", &["x"]), node("z", &["c"])];
+    let injection = Arc::new(Injection { nodes, needed_by: Vec::new() });
+    plan.tell(What::Injected { injection }).unwrap();
+    assert_eq!(plan.states(), "a failed, b failed, c running, x skipped, y skipped, z waiting");
+    plan.done("c");
+    assert_eq!(plan.started(), ["z"]);
+    plan.done("z");
+    assert_eq!(plan.it.ending(), Some(PlanEnding::Partly));
+}
+
+#[test]
+fn what_is_injected_into_a_plan_that_stops_does_not_begin() {
+    let mut plan = drive(vec![node("a", &[])]);
+    plan.started();
+    plan.tell(What::Cancelled { node: None }).unwrap();
+    let injection = Arc::new(Injection { nodes: vec![node("x", &[])], needed_by: Vec::new() });
+    plan.tell(What::Injected { injection }).unwrap();
+    assert_eq!(plan.started(), [""; 0]);
+    plan.end("a", Outcome::ended(Ending::Cancelled, ""));
+    assert_eq!(plan.states(), "a cancelled, x cancelled");
+    assert_eq!(plan.it.ending(), Some(PlanEnding::Cancelled));
 }
 
 #[test]
@@ -58,7 +89,9 @@ fn the_budget_is_shared_and_ends_the_plan() {
         ..Outcome::completed(json!(1))
     };
     plan.end("a", spent(50));
+    // What `b` does not use may be enough for `c`.
     assert_eq!(plan.started(), [""; 0]);
+    assert_eq!(plan.stopped, [""; 0]);
     plan.end("b", spent(60));
     plan.started();
     assert_eq!(plan.states(), "a completed, b completed, c cancelled");
@@ -106,6 +139,6 @@ fn a_clock_that_goes_back_does_no_harm() {
     plan.now = Millis(0);
     assert_eq!(plan.started(), [""; 0]);
     plan.done("a");
-    assert_eq!(plan.it.now(), Millis(100_000));
+    assert_eq!((plan.it.now(), plan.it.next_deadline()), (Millis(100_000), None));
     assert_eq!(plan.states(), "a completed");
 }

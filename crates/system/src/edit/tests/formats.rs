@@ -69,6 +69,24 @@ fn keys_need_no_particular_letters() {
 }
 
 #[test]
+fn a_place_is_known_of_what_is_there_and_of_nothing_else() {
+    let place = |format, text: &'static str, keys: &[&str]| {
+        locate(format, text, KeyPath::new(keys.iter().copied()).keys()).map(|span| &text[span])
+    };
+    for (format, text) in ALL {
+        assert_eq!(place(format, text, &["a", "x"]), Some("1"));
+        for keys in [&["b"][..], &["a", "y"], &["a", "x", "y"], &["l", "x"]] {
+            assert_eq!(place(format, text, keys), None, "{format} {keys:?}");
+        }
+    }
+    let toml = "t = { x = 1 }\n\n[[l]]\n[l.a]\nx = 1\n";
+    assert_eq!(place(Format::Toml, toml, &["t", "x"]), Some("1"));
+    assert_eq!(place(Format::Toml, toml, &["t", "y"]), None);
+    // No path leads into a list.
+    assert_eq!(place(Format::Toml, toml, &["l", "a", "x"]), None);
+}
+
+#[test]
 fn many_edits_at_once_are_one_text() {
     for (format, text) in ALL {
         let there: Vec<_> =

@@ -211,10 +211,10 @@ fn unexpected_files_are_refused_with_the_place() {
     ] {
         assert_eq!(refused(J, text, &edit), message);
     }
-    assert_eq!(
-        refused(J, "{ \"a\": {} }", &[append(["a"], json!(1))]),
-        "1:8: `a` is a table, not a list"
-    );
+    let append = [append(["a"], json!(1))];
+    assert_eq!(refused(J, "{ \"a\": {} }", &append), "1:8: `a` is a table, not a list");
+    // Only in YAML may nothing become something.
+    assert_eq!(refused(J, "{ \"a\": null }", &append), "1:8: `a` is null, not a list");
     for text in
         ["{", "{} {}", "{'a': 1}", "{a: 1}", "{\"a\" 1}", "{\"a\": 0x1}", "{\"a\": 1 \"b\": 2}"]
     {
@@ -269,8 +269,68 @@ fn comments_inside_a_line_stay_beside_what_comes_and_goes() {
         (r#"{"a": [1 /* one */, 2]}"#, r#"{"a": [/* one */ 2]}"#),
         (r#"{"a": [2, 1 /* one */]}"#, r#"{"a": [2 /* one */]}"#),
         (r#"{"a": [ 1 ]}"#, r#"{"a": [ ]}"#),
+        (r#"{"a": [ 1]}"#, r#"{"a": [ ]}"#),
         (r#"{"a": [/* one */ 1]}"#, r#"{"a": [/* one */]}"#),
+        (r#"{"a": [ 1 /* one */ ]}"#, r#"{"a": [ /* one */ ]}"#),
+        ("{\"a\": [\n  1 /* one */ ]}", "{\"a\": [\n  /* one */ ]}"),
+        ("{\"a\": [2, // two\n  1]}", "{\"a\": [2 // two\n  ]}"),
     ] {
         assert_eq!(applied(J, text, &[remove_item(["a"], json!(1))]), expected);
+    }
+}
+
+#[test]
+fn an_item_inside_a_line_leaves_no_hole_in_it() {
+    for (text, expected) in [
+        ("[0, 1, 2]", "[0, 2]"),
+        ("[0,1, 2]", "[0,2]"),
+        ("[ 1, 2 ]", "[ 2 ]"),
+        // Nothing is left to be kept apart from what follows.
+        ("[0, 1,\n  2]", "[0,\n  2]"),
+        ("[ 1,\n  2\n]", "[\n  2\n]"),
+        ("[ 1\n  // none\n]", "[\n  // none\n]"),
+    ] {
+        let [text, expected] = [text, expected].map(|list| format!("{{\"a\": {list}}}"));
+        assert_eq!(applied(J, &text, &[remove_item(["a"], json!(1))]), expected);
+    }
+}
+
+#[test]
+fn a_value_on_its_own_line_may_get_lines() {
+    let value = json!({ "none": {}, "nothing": [], "some": { "x": [{}] } });
+    let edited = applied(J, "{\n  \"a\": 1 // one\n}\n", &[set(["a"], value.clone())]);
+    let lines = r#"{
+  "a": {
+    "none": {},
+    "nothing": [],
+    "some": {
+      "x": [
+        {}
+      ]
+    }
+  } // one
+}
+"#;
+    assert_eq!(edited, lines);
+    let line = r#"{ "a": {"none": {}, "nothing": [], "some": {"x": [{}]}} }"#;
+    assert_eq!(applied(J, "{ \"a\": 1 }", &[set(["a"], value)]), line);
+}
+
+#[test]
+fn an_object_is_filled_after_its_comment() {
+    let edit = [set(["a"], json!(1))];
+    assert_eq!(applied(J, "{ /* c */ }", &edit), "{ /* c */ \"a\": 1 }");
+    assert_eq!(applied(J, "{ // c\n}", &edit), "{ // c\n  \"a\": 1\n}");
+}
+
+#[test]
+fn a_file_is_blank_again_only_if_nothing_else_was_in_it() {
+    for (text, expected) in [
+        ("{}\n", ""),
+        ("{ }\n// below\n", "// below\n"),
+        ("// mine\n{}\n", "// mine\n{}\n"),
+        ("\n{}", "\n{}"),
+    ] {
+        assert_eq!(applied(J, text, &[remove_if_empty([])]), expected);
     }
 }

@@ -111,6 +111,9 @@ fn lists_grow_and_shrink_in_place() {
     ];
     let edited = there_and_back(T, text, &there, &back);
     assert_eq!(edited, "a = [\n  1, # one\n  2,\n  3\n]\nb = [1]\nc = [ 'x', \"y\" ]\n");
+    // The blank line tells that the brackets stood on two lines.
+    let (there, back) = ([append(["a"], json!(1))], [remove_item(["a"], json!(1))]);
+    assert_eq!(there_and_back(T, "a = [\n]\n", &there, &back), "a = [\n\n1\n]\n");
 }
 
 #[test]
@@ -141,6 +144,11 @@ fn an_item_goes_with_its_own_tables_only() {
     assert_eq!(
         applied(T, text, &[remove_item(["a"], first)]),
         "[[a]]\nx = 2\n\n[a.b]\ny = 2\n\n[c]\n"
+    );
+    let two_lists = "[[a]]\nx = 1\n\n[[b]]\nx = 1\n\n[[b]]\nx = 2\n";
+    assert_eq!(
+        applied(T, two_lists, &[remove_item(["b"], json!({ "x": 1 }))]),
+        "[[a]]\nx = 1\n\n[[b]]\nx = 2\n"
     );
 }
 
@@ -173,9 +181,12 @@ fn a_table_can_become_a_value_and_back() {
     let edited = applied(T, text, &[set(["a", "c"], json!(1))]);
     assert_eq!(edited, "[a]\nb = 1\nc = 1\n\n[e]\n");
     assert_eq!(
-        applied(T, &edited, &[set(["a", "c"], json!({ "x": 1 }))]),
-        "[a]\nb = 1\nc = { x = 1 }\n\n[e]\n"
+        applied(T, &edited, &[set(["a", "c"], json!({ "x": 1, "y": {} }))]),
+        "[a]\nb = 1\nc = { x = 1, y = {} }\n\n[e]\n"
     );
+    let dotted = "a.b = 1\na.c = 2\nz = 3\n";
+    assert_eq!(applied(T, dotted, &[set(["a"], json!(5))]), "z = 3\na = 5\n");
+    assert_eq!(applied(T, dotted, &[set(["a"], json!({}))]), "z = 3\n\n[a]\n");
 }
 
 #[test]
@@ -232,7 +243,41 @@ fn a_new_table_comes_after_the_comments_of_its_relative() {
         ("[a.b]\nc = 1\n# of b\n\n[z]\n", "[a.b]\nc = 1\n# of b\n\n[a.new]\nx = 1\n\n[z]\n"),
         ("[a.b]\nc = 1\n# of z\n[z]\n", "[a.b]\nc = 1\n\n[a.new]\nx = 1\n# of z\n[z]\n"),
         ("[a.b]\nc = 1\n# of b", "[a.b]\nc = 1\n# of b\n\n[a.new]\nx = 1"),
+        // The last one comes after everything.
+        ("[a.b]\nc = 1\n\n# end\n", "[a.b]\nc = 1\n\n# end\n\n[a.new]\nx = 1\n"),
+        ("", "[a.new]\nx = 1\n"),
     ] {
         assert_eq!(applied(T, text, &edit), expected);
     }
+}
+
+#[test]
+fn a_removed_entry_takes_a_blank_line_with_it_only_if_it_came_with_one() {
+    for (text, expected) in [
+        // Alone above the first header.
+        ("a.x = 1\n\n[b]\n", "[b]\n"),
+        ("a.x = 1\na.y = 2\n\n[b]\n", "[b]\n"),
+        ("# c\n\na.x = 1\n\n[b]\n", "# c\n\n[b]\n"),
+        ("\na.x = 1\n[b]\n", "\n[b]\n"),
+        // Not alone, not above a header, or a part of what stands above.
+        ("a.x = 1\n\nz = 2\n\n[b]\n", "\nz = 2\n\n[b]\n"),
+        ("a.x = 1\n\n# c\n", "\n# c\n"),
+        ("# c\na.x = 1\n\n[b]\n", "# c\n\n[b]\n"),
+        ("[a]\n\nx = 1\n\n[b]\n", "[a]\n\n\n[b]\n"),
+    ] {
+        let edits = [remove(["a", "x"]), remove(["a", "y"])];
+        assert_eq!(applied(T, text, &edits), expected);
+        if !text.starts_with('[') {
+            assert_eq!(applied(T, text, &[remove(["a"])]), expected);
+        }
+    }
+}
+
+#[test]
+fn a_table_without_entries_may_be_missing_and_nothing_else_may() {
+    let is_same = |is, meant| intent::is_same(T, &is, &meant);
+    assert!(is_same(json!({ "a": { "b": {} }, "c": [], "d": 1 }), json!({ "d": 1 })));
+    assert!(!is_same(json!({ "d": 1 }), json!({ "d": 2 })));
+    assert!(!is_same(json!({ "d": 1 }), json!({})));
+    assert!(!is_same(json!({ "a": { "b": 1 } }), json!({ "a": {} })));
 }

@@ -8,7 +8,7 @@ use crate::edit::lines::{
     past_newline, remove_lines,
 };
 
-/// The last entry below the table `keys` that is written with dots, if the table consists of such.
+/// The last entry of the table `keys`, which is no value, that is written with dots.
 pub(super) fn last_dotted<'s>(
     sections: &'s [Section],
     keys: &[String],
@@ -16,8 +16,7 @@ pub(super) fn last_dotted<'s>(
     let outside = sections.iter().filter(|section| section.kind != Kind::Item);
     outside.filter(|section| section.path.len() < keys.len()).find_map(|section| {
         let rest = keys.strip_prefix(section.path.as_slice())?;
-        let entry = section.entries.iter().rfind(|entry| entry.path.starts_with(rest))?;
-        (entry.path.len() > rest.len()).then_some((section, entry))
+        Some((section, section.entries.iter().rfind(|entry| entry.path.starts_with(rest))?))
     })
 }
 
@@ -39,7 +38,7 @@ pub(super) fn add_top_line(text: &str, sections: &[Section], line: &str) -> Stri
     if let Some(first) = sections.get(1) {
         // Above the comments that belong to the first header.
         let mut at = line_start(text, first.header.start);
-        while at > 0 {
+        loop {
             let above = line_start(text, before_newline(text, at));
             if !text[above..at].trim_start().starts_with('#') {
                 break;
@@ -65,10 +64,8 @@ pub(super) fn remove_entry(text: &str, entry: Range<usize>, alone: bool) -> Stri
         return splices.apply(text);
     }
     let above = line_start(text, before_newline(text, start));
-    let next = past_newline(text, end);
-    let blank_below = past_newline(text, next);
-    if alone && text[above..start].trim().is_empty() && blank_below > next {
-        splices.delete(start..blank_below);
+    if alone && text[above..start].trim().is_empty() {
+        splices.delete(start..past_newline(text, past_newline(text, end)));
     } else {
         splices.delete(remove_lines(text, entry));
     }
