@@ -7,6 +7,7 @@ use agents_host::{Host, Roots};
 use agents_system::{
     finding::{Finding, Place, Severity},
     fingerprint::Inputs,
+    frontmatter::{Unfenced, parse_yaml, split},
     nearest::nearest,
 };
 use camino::{Utf8Path, Utf8PathBuf};
@@ -196,12 +197,13 @@ fn parse(file: &Utf8PathBuf, text: &str) -> Result<(String, String, String), Str
         return Ok((name.to_owned(), described(&keys), prompt.to_owned()));
     }
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-    let (header, body) = match text.strip_prefix("---\n") {
-        Some(rest) => rest.split_once("\n---\n").ok_or("the header has no end")?,
-        None => ("", text.as_str()),
+    let (header, body) = match split(&text) {
+        Ok(parts) => (&text[parts.header], &text[parts.body]),
+        Err(Unfenced::NotOpened) => ("", text.as_str()),
+        Err(Unfenced::NotClosed { .. }) => return Err("the header has no end".to_owned()),
     };
     // Only the description is read, and a command works without one.
-    let keys: Map<String, Value> = serde_saphyr::from_str(header).unwrap_or_default();
+    let keys = parse_yaml(header).map(|it| it.entries).unwrap_or_default();
     Ok((name.to_owned(), described(&keys), body.trim().to_owned()))
 }
 

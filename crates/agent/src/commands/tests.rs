@@ -49,6 +49,26 @@ fn commands_are_found_as_agents_are_and_the_first_of_a_name_wins() {
 }
 
 #[test]
+fn a_header_is_read_as_others_are() {
+    let scratch = Scratch::new();
+    let write = |name: &str, text: &str| {
+        scratch.write(&format!("home/app/.claude/commands/{name}.md"), text);
+    };
+    write("a", "---\ndescription: Use when: it is late\n---\nGo home.\n");
+    write("b", "\u{feff}---\r\ndescription: crlf\r\n---\r\nGo\r\nhome.\r\n");
+    write("c", "---\ndescription: ends with its header\n---");
+    write("d", "---\ndescription: never ends\n");
+    let all = found(&scratch);
+    assert_eq!(
+        rows(&all),
+        ["a claude Use when: it is late", "b claude crlf", "c claude ends with its header"]
+    );
+    assert_eq!(all.get("b").unwrap().instructions, "Go\nhome.");
+    let findings: Vec<&str> = all.findings.iter().map(|it| it.message.as_str()).collect();
+    assert_eq!(findings, ["the header has no end"]);
+}
+
+#[test]
 fn those_in_the_program_come_last_and_give_way() {
     let scratch = Scratch::new();
     let names = |all: &Commands| all.commands.iter().map(|it| it.name.clone()).collect::<Vec<_>>();

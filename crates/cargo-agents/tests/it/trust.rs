@@ -258,9 +258,7 @@ fn another_content_under_the_same_version_is_an_error_that_shows_it_and_the_rest
     assert_eq!(it.run(&["sync"]).code, Some(1));
     // Without the old text there are the hashes.
     std::fs::remove_dir_all(it.world.home().join("cache/contents")).unwrap();
-    for installed in [".claude", ".agents"] {
-        std::fs::remove_dir_all(it.path(installed)).unwrap();
-    }
+    std::fs::remove_dir_all(it.path(".claude")).unwrap();
     std::fs::remove_dir_all(it.path(".agents")).unwrap();
     let run = it.run(&["sync"]);
     assert!(run.stderr.contains("agreed to: blake3-128:"), "{run:?}");
