@@ -1,6 +1,6 @@
 //! What clients, editors and browsers say to our own servers.
 //!
-//! [`streams`](crate::streams) says what an input is made of.
+//! `streams` says what an input is made of.
 
 mod place;
 

@@ -1,6 +1,6 @@
 //! What programs that we start and ask say to us: MCP servers, ACP agents, language servers, interpreters.
 //!
-//! [`streams`](crate::streams) says what an input for the first two is made of: each request of ours is answered by the next part of it.
+//! `streams` says what an input for the first two is made of: each request of ours is answered by the next part of it.
 
 use std::{
     sync::{Arc, Mutex},
