@@ -52,7 +52,7 @@ fn commands_are_found_as_agents_are_and_the_first_of_a_name_wins() {
 fn a_header_is_read_as_others_are() {
     let scratch = Scratch::new();
     let write = |name: &str, text: &str| {
-        scratch.write(&format!("home/app/.claude/commands/{name}.md"), text);
+        scratch.write(format!("home/app/.claude/commands/{name}.md"), text);
     };
     write("a", "---\ndescription: Use when: it is late\n---\nGo home.\n");
     write("b", "\u{feff}---\r\ndescription: crlf\r\n---\r\nGo\r\nhome.\r\n");
