@@ -112,6 +112,7 @@ pub(super) fn resume(
             "`cargo agents plan retry {id}` does again what did not complete, `plan fork` begins a new run with its results"
         )));
     }
+    available_for(settings, &journals, &id, &args.manner)?;
     let mut said = Vec::new();
     if opened.1.is_paused() {
         said.push(What::Resumed);
@@ -137,6 +138,7 @@ pub(super) fn retry(
         return Err(Failure::new(ErrorKind::Usage, message)
             .hint(format!("`cargo agents plan resume {id}` goes on with it")));
     }
+    available_for(settings, &journals, &id, &args.manner)?;
     tell(&mut opened, What::Reopened)?;
     let taken = Taken { id: &id, opened, recall: args.manner.recall() };
     go_on(settings, output, &journals, taken, &args.manner, &args.named.agents)
@@ -149,8 +151,7 @@ pub(super) fn fork(
 ) -> Result<ExitCode, Failure> {
     let journals = journals(settings);
     let of = meant(&journals, &args.run)?;
-    let engine = args.manner.engine.unwrap_or_else(|| team::engine_of(&journals, &of));
-    team::available(settings, engine)?;
+    let engine = available_for(settings, &journals, &of, &args.manner)?;
     let mut origin = journals.summary(&of)?.map(|it| it.origin).unwrap_or_default();
     let graph = match &args.file {
         Some(file) => {
@@ -181,6 +182,17 @@ pub(super) fn fork(
     let recall = if args.from.is_empty() { args.manner.recall() } else { Recall::Nothing };
     let taken = Taken { id: &id, opened, recall };
     go_on(settings, output, &journals, taken, &args.manner, &args.named.agents)
+}
+
+/// The engine that was asked for, else that of the run, if it is there.
+fn available_for(
+    settings: &Settings,
+    journals: &Journals,
+    run: &RunId,
+    manner: &PlanManner,
+) -> Result<Engine, Failure> {
+    let engine = manner.engine.unwrap_or_else(|| team::engine_of(journals, run));
+    team::available(settings, engine)
 }
 
 /// Takes in the tasks that the plan has now, and had not when the run began.

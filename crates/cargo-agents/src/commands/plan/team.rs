@@ -111,6 +111,7 @@ pub(super) fn engine_of(journals: &Journals, run: &RunId) -> Engine {
 }
 
 /// Decides where a run goes on, and remembers it. What is left of it elsewhere is ended, so that nothing is done in two places.
+/// Whether somebody is there is asked before ([`available`]): by now something was written down.
 pub(super) fn settle_on(
     settings: &Settings,
     journals: &Journals,
@@ -121,7 +122,6 @@ pub(super) fn settle_on(
     let wanted = wanted.unwrap_or(was);
     match (was, wanted) {
         (Engine::Local, Engine::Restate) => {
-            available(settings, wanted)?;
             atomic::write(&mark, RESTATE).map_err(|error| {
                 Failure::new(ErrorKind::Failure, format!("cannot write `{mark}`: {error}"))
             })?;
