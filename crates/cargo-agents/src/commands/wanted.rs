@@ -189,21 +189,27 @@ impl Wanted {
     }
 
     /// Brings this content instead of what the skill consists of now; nothing, if there is none.
-    pub(super) fn pin(&mut self, skill: &Skill, tree: Option<Rc<SkillTree>>) {
+    pub(super) fn pin(&mut self, skill: &Skill, tree: Option<Rc<SkillTree>>) -> Pinning {
         let Some(tree) = tree else {
-            return self.desired.skills.retain(|it| it.source != skill.dir);
+            return retain(&mut self.desired.skills, |it| it.source != skill.dir);
         };
         let digest = desired::hex(&tree.digest());
         for it in self.desired.skills.iter_mut().filter(|it| it.source == skill.dir) {
             (it.files, it.digest) = (SkillFiles::Held(Rc::clone(&tree)), digest.clone());
         }
+        Pinning::Whole
+    }
+
+    /// Leaves out the hooks of a plugin: they would run what is there now.
+    pub(super) fn drop_hooks(&mut self, plugin: &PluginKey) -> Pinning {
+        retain(&mut self.hooks, |it| (&it.plugin, &it.origin) != (&plugin.0, &plugin.1))
     }
 
     /// Leaves the MCP servers of a plugin as the ledger has them; those that it does not have are not brought.
-    pub(super) fn pin_servers(&mut self, plugin: &PluginKey, ledger: &Ledger) {
+    pub(super) fn pin_servers(&mut self, plugin: &PluginKey, ledger: &Ledger) -> Pinning {
         let held: Vec<&(Utf8PathBuf, KeyPath)> =
             self.servers.iter().filter(|(key, _)| key == plugin).map(|(_, at)| at).collect();
-        self.desired.parts.retain_mut(|part| {
+        retain(&mut self.desired.parts, |part| {
             if !held.iter().any(|(file, at)| (file, at) == (&part.file, &part.at)) {
                 return true;
             }
@@ -215,13 +221,35 @@ impl Wanted {
                 }
                 None => false,
             }
-        });
+        })
     }
 
     /// Brings this content instead of what the agent's file says now.
-    pub(super) fn pin_agent(&mut self, at: usize, tree: Option<&SkillTree>, ledger: &Ledger) {
-        self.agents.agents[at].pin(&mut self.desired, tree, ledger);
+    pub(super) fn pin_agent(
+        &mut self,
+        at: usize,
+        tree: Option<&SkillTree>,
+        ledger: &Ledger,
+    ) -> Pinning {
+        self.agents.agents[at].pin(&mut self.desired, tree, ledger)
     }
+}
+
+/// What became of something when it was to stay as it was agreed to; the worse, the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[must_use]
+pub(crate) enum Pinning {
+    /// Hosts get all of it as it was.
+    Whole,
+    /// Some of it is nowhere any more, and not brought.
+    Dropped,
+}
+
+/// Keeps those of which `is_kept` holds, and tells whether that was all of them.
+fn retain<T>(items: &mut Vec<T>, is_kept: impl FnMut(&mut T) -> bool) -> Pinning {
+    let before = items.len();
+    items.retain_mut(is_kept);
+    if items.len() == before { Pinning::Whole } else { Pinning::Dropped }
 }
 
 /// The server behind which all others stand: see `cargo agents mcp`.

@@ -474,6 +474,44 @@ fn locked_does_not_leave_out_what_changed_and_is_nowhere_any_more() {
 }
 
 #[test]
+fn locked_looks_at_what_hosts_get_and_not_at_what_is_kept_to_compare() {
+    let agent = "---\nname: reviewer\ndescription: Reviews queries\n---\nLook.\n";
+    let agents = "name = \"tiny-sql\"\n[[agents]]\nsource.path = \"agents\"\n";
+    let publish = |it: &Trusting, version: &str, agent: &str| {
+        let files = [("src/lib.rs", ""), ("SYMPOSIUM.toml", agents), ("agents/reviewer.md", agent)];
+        it.publish_with(version, &files);
+        it.upgrade();
+    };
+    let it = Trusting::new();
+    publish(&it, "0.3.1", agent);
+    it.ok(&["sync"]);
+    publish(&it, "0.3.2", &agent.replace("Look.", "Look twice."));
+    // What is installed stays, whatever else is known of it.
+    std::fs::remove_dir_all(it.world.home().join("cache/contents")).unwrap();
+    it.ok(&["sync", "--locked"]);
+    assert!(it.read(".claude/agents/reviewer.md").contains("Look.\n"));
+    std::fs::remove_dir_all(it.path(".claude/agents")).unwrap();
+    let run = it.run(&["sync", "--locked"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("agent `reviewer` from tiny-sql 0.3.1"), "{run:?}");
+
+    // Programs run from where they are: of those that were agreed to, nothing is left there.
+    let hook = "name = \"tiny-sql\"\n[[hooks]]\nname = \"h\"\nevent = \"PreToolUse\"\ncommand = { script = \"h.sh\" }\n";
+    let publish = |it: &Trusting, version: &str, script: &str| {
+        it.publish_with(version, &[("src/lib.rs", ""), ("SYMPOSIUM.toml", hook), ("h.sh", script)]);
+        it.upgrade();
+    };
+    let it = Trusting::new();
+    publish(&it, "0.3.1", "exit 2\n");
+    it.ok(&["sync"]);
+    publish(&it, "0.3.2", "exit 0\n");
+    let run = it.run(&["sync", "--locked"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("plugin `tiny-sql` from tiny-sql 0.3.1"), "{run:?}");
+    assert!(it.ok(&["sync"]).stderr.contains("`cargo agents update tiny-sql`"));
+}
+
+#[test]
 fn offline_without_sources_forgets_nothing() {
     let it = Trusting::new();
     it.ok(&["sync"]);

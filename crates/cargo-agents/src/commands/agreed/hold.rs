@@ -17,7 +17,10 @@ use agents_trust::{
 use camino::Utf8Path;
 
 use super::{Pending, Settled, Subject, Waits, is_changed};
-use crate::commands::{sync_hosts::counted, wanted::Wanted};
+use crate::commands::{
+    sync_hosts::counted,
+    wanted::{Pinning, Wanted},
+};
 
 /// More of a difference is not shown in a message.
 const MAX_LINES: usize = 60;
@@ -82,16 +85,17 @@ impl Settled {
                     if let Some(old) =
                         self.settle_text(it, new, pinned, || subject.suspicions(wanted))
                     {
-                        match *subject {
+                        let pinning = match *subject {
                             Subject::Skill(at) => {
                                 let skill = wanted.skills.skills[at].clone();
-                                wanted.pin(&skill, old.map(Rc::new));
+                                wanted.pin(&skill, old.map(Rc::new))
                             }
                             Subject::Agent(at) => {
-                                wanted.pin_agent(at, old.as_ref(), pinned.ledger());
+                                wanted.pin_agent(at, old.as_ref(), pinned.ledger())
                             }
-                            Subject::Plugin(_) | Subject::Tree(_) => {}
-                        }
+                            Subject::Plugin(_) | Subject::Tree(_) => Pinning::Whole,
+                        };
+                        self.note_lacking(it, pinning);
                     }
                 }
             }
@@ -111,7 +115,7 @@ impl Settled {
         if !held && !is_changed(&it.status) {
             return None;
         }
-        let old = self.agreed_content(it, pinned);
+        let old = self.old_content(it, pinned);
         let Entry { name, kind, .. } = &it.item.entry;
         let review = new().map(|new| review(old.as_ref(), &new, name)).unwrap_or_default();
         if !held {
@@ -129,14 +133,17 @@ impl Settled {
         Some(old)
     }
 
-    /// What was agreed to before, as far as it is still somewhere. Where it is nowhere and something else waits in its place, that is noted.
-    fn agreed_content(&mut self, it: &Compared, pinned: &Pinned<'_>) -> Option<SkillTree> {
-        let before = it.before()?;
-        let old = pinned.tree(before.hash.as_ref()?, &mut self.findings);
-        if old.is_none() && it.verdict == Verdict::Hold && is_changed(&it.status) {
+    /// What was agreed to before, as far as it is still somewhere.
+    fn old_content(&mut self, it: &Compared, pinned: &Pinned<'_>) -> Option<SkillTree> {
+        pinned.tree(it.before()?.hash.as_ref()?, &mut self.findings)
+    }
+
+    /// Notes what was agreed to and hosts do not get, because something else waits in its place.
+    fn note_lacking(&mut self, it: &Compared, pinning: Pinning) {
+        let is_held = it.verdict == Verdict::Hold && is_changed(&it.status);
+        if let Some(before) = it.before().filter(|_| is_held && pinning == Pinning::Dropped) {
             self.lacking.push(before.clone());
         }
-        old
     }
 
     fn hold_plugin(
@@ -149,9 +156,9 @@ impl Settled {
         if matches!(it.status, Status::Moved { .. }) {
             return;
         }
-        wanted.hooks.retain(|hook| (&hook.plugin, &hook.origin) != (&key.0, &key.1));
-        wanted.pin_servers(key, pinned.ledger());
-        let old = self.agreed_content(it, pinned);
+        let (hooks, servers) = (wanted.drop_hooks(key), wanted.pin_servers(key, pinned.ledger()));
+        self.note_lacking(it, hooks.max(servers));
+        let old = self.old_content(it, pinned);
         let review = review(old.as_ref(), now, &it.item.entry.name);
         match it.verdict {
             Verdict::Refuse => self.refuse(it, review, Vec::new(), old.is_some()),

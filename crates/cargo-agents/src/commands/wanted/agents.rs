@@ -28,7 +28,7 @@ use agents_system::{
 use agents_trust::lock::Hash;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::own_agents;
+use super::{Pinning, own_agents, retain};
 use crate::here::Here;
 
 /// An agent that an active plugin brings.
@@ -132,9 +132,14 @@ impl Brought {
 
     /// Brings this content instead of what the file says now. Without one, what we wrote earlier stays as long as nobody
     /// changed it, and nothing else is brought.
-    pub(super) fn pin(&self, desired: &mut Desired, tree: Option<&SkillTree>, ledger: &Ledger) {
+    pub(super) fn pin(
+        &self,
+        desired: &mut Desired,
+        tree: Option<&SkillTree>,
+        ledger: &Ledger,
+    ) -> Pinning {
         let old = tree.and_then(|tree| self.parse(tree));
-        desired.files.retain_mut(|whole| {
+        retain(&mut desired.files, |whole| {
             if !self.files.contains(&whole.file) {
                 return true;
             }
@@ -145,7 +150,7 @@ impl Brought {
             let is_kept = text.is_some();
             whole.text = text.unwrap_or_default();
             is_kept
-        });
+        })
     }
 }
 
