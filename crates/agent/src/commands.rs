@@ -5,6 +5,7 @@
 
 use agents_host::{Host, Roots};
 use agents_system::{
+    edit::Format,
     finding::{Finding, Place, Severity},
     fingerprint::Inputs,
     frontmatter::{Unfenced, parse_yaml, split},
@@ -197,14 +198,20 @@ fn parse(file: &Utf8PathBuf, text: &str) -> Result<(String, String, String), Str
         return Ok((name.to_owned(), described(&keys), prompt.to_owned()));
     }
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-    let (header, body) = match split(&text) {
-        Ok(parts) => (&text[parts.header], &text[parts.body]),
-        Err(Unfenced::NotOpened) => ("", text.as_str()),
+    let parts = match split(&text) {
+        Ok(parts) => parts,
+        Err(Unfenced::NotOpened) => {
+            return Ok((name.to_owned(), String::new(), text.trim().to_owned()));
+        }
         Err(Unfenced::NotClosed { .. }) => return Err("the header has no end".to_owned()),
     };
+    let header = &text[parts.header];
     // Only the description is read, and a command works without one.
-    let keys = parse_yaml(header).map(|it| it.entries).unwrap_or_default();
-    Ok((name.to_owned(), described(&keys), body.trim().to_owned()))
+    let keys = match parts.format {
+        Format::Toml => toml::from_str(header).unwrap_or_default(),
+        _ => parse_yaml(header).map(|it| it.entries).unwrap_or_default(),
+    };
+    Ok((name.to_owned(), described(&keys), text[parts.body].trim().to_owned()))
 }
 
 #[cfg(test)]

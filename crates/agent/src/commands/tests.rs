@@ -58,10 +58,16 @@ fn a_header_is_read_as_others_are() {
     write("b", "\u{feff}---\r\ndescription: crlf\r\n---\r\nGo\r\nhome.\r\n");
     write("c", "---\ndescription: ends with its header\n---");
     write("d", "---\ndescription: never ends\n");
+    write("e", "+++\ndescription = \"in TOML\"\n+++\nGo.\n");
     let all = found(&scratch);
     assert_eq!(
         rows(&all),
-        ["a claude Use when: it is late", "b claude crlf", "c claude ends with its header"]
+        [
+            "a claude Use when: it is late",
+            "b claude crlf",
+            "c claude ends with its header",
+            "e claude in TOML"
+        ]
     );
     assert_eq!(all.get("b").unwrap().instructions, "Go\nhome.");
     let findings: Vec<&str> = all.findings.iter().map(|it| it.message.as_str()).collect();
