@@ -16,7 +16,8 @@ use std::{
 };
 
 use agent_client_protocol::{
-    Agent, Client, Lines, on_receive_notification, on_receive_request,
+    Agent, Client, Lines, is_incoming_transport_closed, on_receive_notification,
+    on_receive_request,
     schema::ProtocolVersion,
     v1::{
         ConnectionTo,
@@ -42,7 +43,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     answer::{More, Source, asking_program},
-    child::{MAX_LINE, Running},
+    child::Running,
     error::{ModelError, Problem},
     event::{Event, StopReason, ToolNotice, ToolPhase, Usage},
     host::{DEFAULT_MODEL, With as _, granted, prompt, refuse_tools},
@@ -142,7 +143,17 @@ struct Wanted {
 }
 
 /// What comes of it.
-type Said = Result<Event, Problem>;
+type Said = Result<Event, Broken>;
+
+/// Why a conversation ended without an answer.
+enum Broken {
+    /// It is not there any more; how it ended is for whoever started it to say.
+    Gone,
+    Problem(Problem),
+}
+
+/// What is told of an agent that is not there any more.
+const GONE: &str = "it did not finish its answer";
 
 /// One session with one prompt.
 async fn converse(
@@ -154,7 +165,7 @@ async fn converse(
     sender: mpsc::Sender<Said>,
 ) {
     // What the crate of the protocol has for bytes keeps a line however long it is, and ends with the first byte that is wrong.
-    let transport = Lines::new(lines::write(write), lines::read(read, MAX_LINE as u64));
+    let transport = Lines::new(lines::write(write), lines::read(read, lines::MAX_ACP));
     let (updates, rights, started) = (sender.clone(), wanted.rights, sender.clone());
     // What is said before there was a question is no answer: Gemini tells that its mode was set.
     let is_asked = AtomicBool::new(false);
@@ -186,7 +197,7 @@ async fn converse(
             let session = connection.send_request(session).block_task().await?;
             let agent = hello.agent_info.as_ref();
             if let Err(problem) = set_up(&wanted, agent, &session, &connection).await {
-                return Ok(vec![Err(problem)]);
+                return Ok(vec![Err(Broken::Problem(problem))]);
             }
             let id = session.session_id.clone();
             let model = wanted.model.unwrap_or_default();
@@ -197,7 +208,11 @@ async fn converse(
             connection.send_request(prompt).block_task().await.map(|response| end(&response))
         })
         .await;
-    for said in ended.unwrap_or_else(|error| vec![Err(failed(&error))]) {
+    let broken = |error| match is_incoming_transport_closed(&error) {
+        true => Broken::Gone,
+        false => Broken::Problem(failed(&error)),
+    };
+    for said in ended.unwrap_or_else(|error| vec![Err(broken(error))]) {
         let _ = sender.send(said).await;
     }
 }
@@ -265,7 +280,10 @@ pub async fn overhear(
     let heard = async {
         let mut all = Vec::new();
         while let Some(said) = events.recv().await {
-            all.push(said.map_err(|problem| problem.to_string()));
+            all.push(said.map_err(|broken| match broken {
+                Broken::Gone => GONE.to_owned(),
+                Broken::Problem(problem) => problem.to_string(),
+            }));
         }
         all
     };
@@ -397,12 +415,12 @@ impl Source for Answer {
                 // An agent waits for the next prompt, and there is none: nothing is lost by ending it.
                 Ok(if self.said { More::No } else { More::Yes })
             }
-            Some(Err(Problem::Program { what, .. })) => {
+            Some(Err(Broken::Problem(Problem::Program { what, .. }))) => {
                 let details = self.running.tail().text();
                 Err(Problem::Program { what, details })
             }
-            Some(Err(problem)) => Err(problem),
-            None => Err(self.running.failed("it did not finish its answer").await),
+            Some(Err(Broken::Problem(problem))) => Err(problem),
+            Some(Err(Broken::Gone)) | None => Err(self.running.failed(GONE).await),
         }
     }
 

@@ -7,6 +7,9 @@ use tokio::io::{
     AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
 };
 
+/// The longest message of ACP, in either direction: whole files may be in it.
+pub const MAX_ACP: u64 = 64 * 1024 * 1024;
+
 /// The lines of another program, without their ends. One that is longer than agreed is an error, and the last that comes: whoever goes on
 /// without an end does not take all of the memory. What is not UTF-8 is replaced, so that a byte that is wrong spoils its own line and no
 /// other.
@@ -33,7 +36,8 @@ where
     })
 }
 
-/// Takes lines for another program.
+/// Takes lines for another program. That it has gone is no error here: whoever reads its lines meets their end, and one of the two must be
+/// first.
 pub fn write<W>(to: W) -> impl Sink<String, Error = io::Error> + Send + 'static
 where
     W: AsyncWrite + Send + Unpin + 'static,
@@ -41,9 +45,14 @@ where
     sink::unfold(to, |mut to: W, line: String| async move {
         let mut bytes = line.into_bytes();
         bytes.push(b'\n');
-        to.write_all(&bytes).await?;
-        to.flush().await?;
-        Ok(to)
+        let written = async {
+            to.write_all(&bytes).await?;
+            to.flush().await
+        };
+        match written.await {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+            _ => Ok(to),
+        }
     })
 }
 
@@ -85,5 +94,9 @@ mod tests {
         drop(sink);
         let lines: Vec<String> = read(theirs, 99).map(Result::unwrap).collect().await;
         assert_eq!(lines, ["one", "two"]);
+
+        let (ours, theirs) = tokio::io::duplex(64);
+        drop(theirs);
+        Box::pin(write(ours)).send("to nobody".to_owned()).await.unwrap();
     }
 }

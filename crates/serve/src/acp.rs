@@ -46,9 +46,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::sessions::{Grounds, Kept, Session};
 
-/// The longest message of an editor: whole files may be in it.
-const MAX_MESSAGE: u64 = 64 * 1024 * 1024;
-
 /// An editor could not be served.
 #[derive(Debug, thiserror::Error)]
 #[error("the editor does not speak ACP: {0}")]
@@ -69,7 +66,7 @@ where
 {
     let house = House { grounds, sessions: Arc::default(), over: cancel.child_token() };
     // What the crate of the protocol has for bytes keeps a line however long it is, and ends with the first byte that is wrong.
-    let streams = Lines::new(lines::write(write), lines::read(read, MAX_MESSAGE));
+    let streams = Lines::new(lines::write(write), lines::read(read, lines::MAX_ACP));
     let ended = tokio::select! {
         ended = house.connect(streams) => ended,
         () = cancel.cancelled() => Ok(()),

@@ -199,7 +199,10 @@ fn what_goes_wrong_is_told_with_the_last_that_was_said() {
             "echo 'please log in' >&2; sleep 0.2; say \"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":$id,\\\"error\\\":{\\\"code\\\":-32000,\\\"message\\\":\\\"Authentication required\\\"}}\"",
             "Authentication required",
         ),
-        ("echo 'please log in' >&2; exit 3", ""),
+        (
+            "echo 'please log in' >&2; exit 3",
+            "it did not finish its answer: it ended with exit code 3",
+        ),
     ] {
         let (_scratch, provider) = stage(prompt);
         let (_, error) = ask(&provider, DEFAULT_MODEL, &CancellationToken::new());
