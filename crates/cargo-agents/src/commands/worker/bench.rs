@@ -11,7 +11,7 @@ use agents_plan::{
     },
     event::{Ending, Outcome},
 };
-use agents_system::explain::with_causes;
+use agents_system::{dirs::Dirs, explain::with_causes, finding::Finding};
 use agents_task::{
     Broker, TaskSettings,
     event::Event,
@@ -29,7 +29,6 @@ use super::super::{
     task::{self, Place},
 };
 use crate::{args::Flags, failure::Failure, settings::Settings};
-use agents_system::dirs::Dirs;
 
 /// Runs what comes.
 pub(super) struct Tasks {
@@ -38,6 +37,8 @@ pub(super) struct Tasks {
     said: TaskSettings,
     ceiling: Option<PermissionMode>,
     home: Utf8PathBuf,
+    /// What tasks lack here, such as a server that does not start, is for whoever looks after this worker.
+    tell: mpsc::UnboundedSender<Finding>,
 }
 
 impl Tasks {
@@ -45,9 +46,11 @@ impl Tasks {
         settings: &Settings,
         ceiling: Option<PermissionMode>,
         home: Utf8PathBuf,
+        tell: mpsc::UnboundedSender<Finding>,
     ) -> Result<Self, Failure> {
         let said = TaskSettings::load(&settings.dirs)?;
-        Ok(Self { flags: settings.flags.clone(), dirs: settings.dirs.clone(), said, ceiling, home })
+        let (flags, dirs) = (settings.flags.clone(), settings.dirs.clone());
+        Ok(Self { flags, dirs, said, ceiling, home, tell })
     }
 
     /// The workspace, unpacked, and everything that tasks need there.
@@ -133,6 +136,8 @@ impl Bench for Tasks {
             Err(why) => return nothing(Outcome::ended(Ending::Lost, why)),
         };
         let Placed { settings, place, .. } = &placed;
+        let tell = self.tell.clone();
+        place.heard().tell_at_once(Box::new(move |finding| drop(tell.send(finding))));
         let (send, mut events) = mpsc::unbounded_channel();
         let shown = Arc::new(move |event: &Event| drop(send.send(event.clone())));
         let (start, stop) = (self.said.start_hooks.clone(), self.said.stop_hooks.clone());

@@ -28,7 +28,8 @@ pub(super) fn run(
     let server = Server::new(&ingress, &admin)?;
     let name = args.name.clone().unwrap_or_else(|| usual_name(args.listen.port()));
     let dir = settings.dirs.state.join("worker").join(&name);
-    let tasks = Tasks::new(settings, args.mode.map(Into::into), dir.clone())?;
+    let (tell, mut heard) = mpsc::unbounded_channel();
+    let tasks = Tasks::new(settings, args.mode.map(Into::into), dir.clone(), tell)?;
     let listening = Listening {
         name: name.clone(),
         at: args.listen,
@@ -65,6 +66,7 @@ pub(super) fn run(
                     }
                     Note::NotRegistered { .. } => {}
                 },
+                Some(finding) = heard.recv() => output.findings(&[finding]),
                 () = tokio::time::sleep(TICK) => if process::interrupted() {
                     end.cancel();
                 },
