@@ -62,12 +62,10 @@ pub(crate) fn attempt(room: Room, ground: &Ground) -> anyhow::Result<Tally> {
     if ground.before == Before::Forgotten {
         shelf.forget()?;
     }
-    let everything = files.fingerprint([Utf8Path::new("crates"), Utf8Path::new("Cargo.lock")]);
-    // Another suite may find a place where this one did not.
-    let sources =
-        changes.iter().map(|it| it.file.as_path()).chain([Utf8Path::new("suites/mutants")]);
-    let sources = files.fingerprint(sources);
-    let mut kept = shelf.load(sources, everything.clone());
+    // Another suite may find a place where this one did not, and whether a change is Rust is for types of any room to say.
+    let everything = ["crates", "Cargo.lock", "suites/mutants"].map(Utf8Path::new);
+    let everything = files.fingerprint(everything);
+    let mut kept = shelf.load(&everything);
     let garden = Garden {
         room: &room,
         changes: &changes,
@@ -79,19 +77,20 @@ pub(crate) fn attempt(room: Room, ground: &Ground) -> anyhow::Result<Tally> {
     let programs = garden.build(&mut kept.weeds)?;
     shelf.save(&kept)?;
     let stage = Stage { programs, room: scratch.join("tree").join(room.path()) };
-    let reached = match shelf.load_reached(&everything) {
+    let weeds = kept.weeds.clone();
+    let switched = changes.iter().zip(1..).map(|(change, number)| (Switch(number), change));
+    let switched: Vec<_> = switched.filter(|(_, it)| is_switched(&weeds, it)).collect();
+    let numbered = numbered(&everything, &switched);
+    let reached = match shelf.load_reached(&numbered) {
         Some(reached) => reached,
         None => {
             let mut reached = reach(&stage, ground.jobs)?;
-            shelf.save_reached(&mut reached, &everything)?;
+            shelf.save_reached(&mut reached, &numbered)?;
             reached
         }
     };
-    let weeds = kept.weeds.clone();
-    let switched = changes.iter().zip(1..).map(|(change, number)| (Switch(number), change));
-    let switched = switched.filter(|(_, it)| is_switched(&weeds, it));
     let wanted = |it: &&Change| ground.only.as_ref().is_none_or(|only| it.name().contains(only));
-    let switched: Vec<_> = switched.filter(|(_, it)| wanted(it)).collect();
+    let switched: Vec<_> = switched.into_iter().filter(|(_, it)| wanted(it)).collect();
     let trials = Trials::new(&stage, &reached, &shelf, kept);
     trials.run(room, ground.jobs, &switched)?;
     let kept = trials.kept.into_inner().unwrap_or_else(PoisonError::into_inner).0;
@@ -106,6 +105,13 @@ pub(crate) fn attempt(room: Room, ground: &Ground) -> anyhow::Result<Tally> {
         }
     }
     Ok(tally)
+}
+
+/// Under which what tests reach is believed: numbers mean something else as soon as one change more or less is listed.
+fn numbered(everything: &str, switched: &[(Switch, &Change)]) -> String {
+    let line = |(switch, change): &(Switch, &Change)| format!("{} {}\n", switch.0, change.key());
+    let list: String = switched.iter().map(line).collect();
+    format!("{everything} {}", blake3::hash(list.as_bytes()).to_hex())
 }
 
 fn is_switched(weeds: &Weeds, change: &Change) -> bool {

@@ -7,14 +7,12 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{trial::Test, weed::Weeds};
 
-/// What is known of a room. Believed as far as its fingerprints are those of now.
+/// What is known of a room. Only who noticed what is believed of another one.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Kept {
-    /// Of what is changed.
-    sources: String,
-    pub(crate) weeds: Weeds,
-    /// Of everything that is built.
+    /// Of everything that is built, and of how.
     everything: String,
+    pub(crate) weeds: Weeds,
     /// By the keys of the changes.
     pub(crate) outcomes: BTreeMap<String, Outcome>,
     /// The test that noticed a change the last time will mostly do so again.
@@ -41,7 +39,8 @@ pub(crate) struct Reach {
 /// What the tests of a room reach.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Reached {
-    everything: String,
+    /// Of everything that is built, and of which switch has which number.
+    numbered: String,
     pub(crate) tests: Vec<Reach>,
     /// They fail without any change.
     pub(crate) failing: Vec<Test>,
@@ -68,32 +67,26 @@ impl Shelf {
         Ok(())
     }
 
-    pub(crate) fn load(&self, sources: String, everything: String) -> Kept {
-        let mut kept: Kept = load(&self.outcomes);
-        if kept.sources != sources {
-            kept.weeds = Weeds::default();
+    pub(crate) fn load(&self, everything: &str) -> Kept {
+        let kept: Kept = load(&self.outcomes);
+        if kept.everything == everything {
+            return kept;
         }
-        if kept.everything != everything {
-            kept.outcomes.clear();
-        }
-        Kept { sources, everything, ..kept }
+        let everything = everything.to_owned();
+        Kept { everything, noticed_by: kept.noticed_by, ..Kept::default() }
     }
 
     pub(crate) fn save(&self, kept: &Kept) -> anyhow::Result<()> {
         save(&self.outcomes, kept)
     }
 
-    pub(crate) fn load_reached(&self, everything: &str) -> Option<Reached> {
+    pub(crate) fn load_reached(&self, numbered: &str) -> Option<Reached> {
         let reached: Reached = load(&self.reached);
-        (reached.everything == everything).then_some(reached)
+        (reached.numbered == numbered).then_some(reached)
     }
 
-    pub(crate) fn save_reached(
-        &self,
-        reached: &mut Reached,
-        everything: &str,
-    ) -> anyhow::Result<()> {
-        everything.clone_into(&mut reached.everything);
+    pub(crate) fn save_reached(&self, reached: &mut Reached, numbered: &str) -> anyhow::Result<()> {
+        numbered.clone_into(&mut reached.numbered);
         save(&self.reached, reached)
     }
 }
