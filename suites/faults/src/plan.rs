@@ -18,12 +18,12 @@ use crate::{
     fault::Fault,
     ground::Ground,
     seen::{Checks, Seen, said},
+    task::processes,
 };
 
 const JOURNAL: Place<'static> = Place::File("journal.db-wal");
 const RUN: [&str; 6] = ["plan", "run", "plan.toml", "--fresh", "--allow", "bash"];
 const RESUME: [&str; 6] = ["plan", "resume", "last", "--fresh", "--allow", "bash"];
-const DAY: i64 = 24 * 60 * 60;
 
 /// Chains that split and meet. Each task leaves a line, and has an answer only for what it must be told.
 fn write_plan(ground: &Ground, tasks: usize) {
@@ -121,8 +121,7 @@ fn broken(
         Fault::Kill if chance.percent(40) => Some(Harm::Before(step)),
         Fault::Kill if chance.percent(60) => Some(Harm::Torn(step)),
         Fault::Clock => {
-            let days = i64::try_from(1 + chance.below(3650))?;
-            let by = if chance.percent(50) { days * DAY } else { -days * DAY };
+            let by = Ground::wrong_by(chance)?;
             Some(if chance.percent(70) { Harm::Jump { at: step, by } } else { Harm::Clock(by) })
         }
         _ => None,
@@ -134,13 +133,15 @@ fn broken(
         }
         (None, Fault::Kill | Fault::AtOnce) => killed(&mut command, chance)?,
         (None, Fault::FullDisk) => stage.ground.filled_while(&mut command, chance)?,
+        (None, Fault::ReadOnly) => stage.ground.locked_while(&mut command, chance)?,
+        (None, Fault::Massacre) => massacred(stage, &mut command, chance)?,
         (None, _) => (command.output()?, "alone".to_owned()),
     };
     checks.at_worst_failed("plan run", &output);
     if !fault.may_fail() && fault != Fault::AtOnce {
         checks.worked("plan run", &output);
     }
-    let dies = matches!(fault, Fault::Kill | Fault::AtOnce);
+    let dies = matches!(fault, Fault::Kill | Fault::AtOnce | Fault::Massacre);
     Ok((!dies || output.status.code().is_none(), how))
 }
 
@@ -150,6 +151,24 @@ fn killed(command: &mut Command, chance: &mut Chance) -> anyhow::Result<(Output,
     std::thread::sleep(moment);
     child.kill()?;
     Ok((child.wait_with_output()?, format!("killed after {moment:?}")))
+}
+
+/// Kills whoever runs the plan, and then most of what it had started, as a machine that has no memory left.
+fn massacred(
+    stage: &Stage,
+    command: &mut Command,
+    chance: &mut Chance,
+) -> anyhow::Result<(Output, String)> {
+    let moment = chance.moment(500);
+    let mut child = command.spawn()?;
+    std::thread::sleep(moment);
+    let mut others = processes::below(&stage.ground.tree());
+    // It goes first: what happened to its tools it must not live to write down.
+    child.kill()?;
+    others.retain(|_| chance.percent(70));
+    others.iter().for_each(processes::Process::kill);
+    let how = format!("killed after {moment:?}, with {} processes", others.len());
+    Ok((child.wait_with_output()?, how))
 }
 
 /// Goes on, perhaps several times at once, and sees that it comes to its end.
