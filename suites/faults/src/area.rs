@@ -3,7 +3,7 @@
 use agents_testkit::chance::Chance;
 use camino::Utf8Path;
 
-use crate::{fault::Fault, hooks, install, plan, seen::Seen, sync, task, trust};
+use crate::{agent, fault::Fault, hooks, install, plan, seen::Seen, sync, task, trust};
 
 /// What is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub(crate) enum Area {
     Hooks,
     /// `update` and `use`.
     Trust,
+    /// Definitions of agents.
+    Agent,
     /// Tasks.
     Task,
     /// Plans.
@@ -23,8 +25,8 @@ pub(crate) enum Area {
 }
 
 impl Area {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Sync, Self::Install, Self::Hooks, Self::Trust, Self::Task, Self::Plan];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Sync, Self::Install, Self::Hooks, Self::Trust, Self::Agent, Self::Task, Self::Plan];
 
     pub(crate) fn word(self) -> &'static str {
         match self {
@@ -32,6 +34,7 @@ impl Area {
             Self::Install => "install",
             Self::Hooks => "hooks",
             Self::Trust => "trust",
+            Self::Agent => "agent",
             Self::Task => "task",
             Self::Plan => "plan",
         }
@@ -45,13 +48,15 @@ impl Area {
         };
         match self {
             Self::Sync => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Massacre, Nothing],
-            Self::Install => &[Kill, FullDisk, ReadOnly, AtOnce, Massacre, Nothing],
-            Self::Hooks => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Nothing],
-            Self::Trust => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Nothing],
-            Self::Task => {
-                &[Supervisor, Worker, Client, Tool, Keeper, FullDisk, ReadOnly, Massacre, Nothing]
-            }
-            Self::Plan => &[Kill, FullDisk, Clock, AtOnce, Nothing],
+            Self::Install => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Massacre, Nothing],
+            Self::Hooks => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Massacre, Nothing],
+            Self::Trust => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Massacre, Nothing],
+            Self::Agent => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Massacre, Nothing],
+            Self::Task => &[
+                Supervisor, Worker, Client, Tool, Keeper, FullDisk, ReadOnly, Clock, Massacre,
+                Nothing,
+            ],
+            Self::Plan => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Massacre, Nothing],
         }
     }
 
@@ -72,6 +77,10 @@ impl Area {
             Self::Trust => {
                 "`update`, `use` and `sync` of a dependency with changed content: `agents.lock` and `config.toml` are the old or the new ones, never in between, the installed skill is \
                  whole, and afterwards `update` and `sync --locked` work"
+            }
+            Self::Agent => {
+                "`agent new`, `edit`, `remove` and `unpack`: the definition is the old or the new one, never in between, the same command works afterwards, what several change at \
+                 once is all there, and nothing lies beside it"
             }
             Self::Task => {
                 "every task is in one documented state, everything that the model saw is in the transcript, nothing was done twice, no process is left, and what did not complete goes on"
@@ -94,6 +103,7 @@ impl Area {
             Self::Install => install::round(fault, chance, program),
             Self::Hooks => hooks::round(fault, chance, program),
             Self::Trust => trust::round(fault, chance, program),
+            Self::Agent => agent::round(fault, chance, program),
             Self::Task => task::round::round(fault, chance, program),
             Self::Plan => plan::round(fault, chance, program),
         }

@@ -70,7 +70,7 @@ impl Fault {
 
     /// Whether a program of a tool may have been killed before it did what it was for.
     pub(crate) fn hits_tools(self) -> bool {
-        !matches!(self, Self::Nothing | Self::FullDisk | Self::ReadOnly)
+        !matches!(self, Self::Nothing | Self::FullDisk | Self::ReadOnly | Self::Clock)
     }
 
     /// Whether a command that it happens to may end without having done what it was for.

@@ -175,10 +175,10 @@ impl Ground {
                 Ok(Ran { output: output?, hit: true, how: format!("`{place}` read-only") })
             }
             Fault::Clock => {
-                let days = i64::try_from(1 + chance.below(3650))?;
-                let by = if chance.percent(50) { days } else { -days };
-                Harm::Clock(by * DAY).put(place, &mut command);
-                Ok(Ran { output: command.output()?, hit: true, how: format!("{by} days off") })
+                let by = Self::wrong_by(chance)?;
+                Harm::Clock(by).put(place, &mut command);
+                let how = format!("{} days off", by / DAY);
+                Ok(Ran { output: command.output()?, hit: true, how })
             }
             _ => Ok(Ran { output: command.output()?, hit: true, how: "alone".to_owned() }),
         }
@@ -198,6 +198,34 @@ impl Ground {
         std::thread::sleep(chance.moment(800));
         disk.make_room()?;
         Ok((child.wait_with_output()?, format!("{leave} bytes left after {moment:?}")))
+    }
+
+    /// Runs something while nothing can be made in a directory of ours, all the time or only at first.
+    pub(crate) fn locked_while(
+        &self,
+        command: &mut Command,
+        chance: &mut Chance,
+    ) -> anyhow::Result<(Output, String)> {
+        let home = self.home();
+        let dirs = [home.join("state"), home.join("cache"), home];
+        let dirs: Vec<Utf8PathBuf> = dirs.into_iter().filter(|dir| dir.is_dir()).collect();
+        let dir = chance.one(&dirs).context("we have no directory")?;
+        let modes = lock_out(dir)?;
+        let child = command.spawn();
+        if chance.percent(50) {
+            std::thread::sleep(chance.moment(600));
+            let_in(&modes)?;
+        }
+        let output = child.and_then(std::process::Child::wait_with_output);
+        let_in(&modes)?;
+        let place = dir.strip_prefix(self.tree()).unwrap_or(dir);
+        Ok((output?, format!("`{place}` read-only")))
+    }
+
+    /// A clock that is wrong by days or years.
+    pub(crate) fn wrong_by(chance: &mut Chance) -> anyhow::Result<i64> {
+        let days = i64::try_from(1 + chance.below(3650))?;
+        Ok(if chance.percent(50) { days * DAY } else { -days * DAY })
     }
 
     /// Early steps more often than late ones, of which there may be none.

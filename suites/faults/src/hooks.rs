@@ -3,7 +3,7 @@
 use agents_testkit::chance::Chance;
 use std::{
     io::{Seek as _, Write as _},
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
 };
 
 use agents_testkit::scratch;
@@ -42,7 +42,7 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
     let mut checks = Checks::default();
     let questions = questions(&ground, &mut checks)?;
     let (runs, hit, happened) = match fault {
-        Fault::AtOnce => crowd(&ground, &questions, chance, &mut checks)?,
+        Fault::AtOnce | Fault::Massacre => crowd(&ground, fault, &questions, chance, &mut checks)?,
         _ => {
             let (mut hit, mut how) = (false, String::new());
             for number in 0..4 {
@@ -131,9 +131,10 @@ fn same(question: &Question, output: &Output, checks: &mut Checks) {
     });
 }
 
-/// Many hosts ask while everything is written anew.
+/// Many hosts ask while everything is written anew, and perhaps some of those who answer or write are killed.
 fn crowd(
     ground: &Ground,
+    fault: Fault,
     questions: &[Question],
     chance: &mut Chance,
     checks: &mut Checks,
@@ -150,12 +151,33 @@ fn crowd(
         open.push((question, command.spawn()?));
         std::thread::sleep(chance.moment(10));
     }
-    let runs = open.len();
-    for (question, child) in open {
-        same(question, &child.wait_with_output()?, checks);
+    let (runs, mut killed) = (open.len(), 0);
+    let mut dies = |child: &mut Child| -> anyhow::Result<bool> {
+        let dies = fault == Fault::Massacre && chance.percent(40) && child.try_wait()?.is_none();
+        if dies {
+            child.kill()?;
+            killed += 1;
+        }
+        Ok(dies)
+    };
+    // Those who write first: there is something to find out for those who answer.
+    let mut written = Vec::new();
+    for mut sync in syncs {
+        written.push((dies(&mut sync)?, sync));
     }
-    for sync in syncs {
-        checks.worked("sync", &sync.wait_with_output()?);
+    for (question, mut child) in open {
+        let is_dead = dies(&mut child)?;
+        let output = child.wait_with_output()?;
+        if !is_dead {
+            same(question, &output, checks);
+        }
     }
-    Ok((runs, true, format!("{runs} at once during syncs")))
+    for (is_dead, sync) in written {
+        let output = sync.wait_with_output()?;
+        if !is_dead {
+            checks.worked("sync", &output);
+        }
+    }
+    let hit = fault == Fault::AtOnce || killed > 0;
+    Ok((runs, hit, format!("{runs} at once during syncs, {killed} killed")))
 }

@@ -2,7 +2,7 @@
 //!
 //! ```console
 //! cargo run -p faults-suite                                     # 120 runs, a seed of its own
-//! cargo run -p faults-suite -- --runs 5000 --minutes 60         # as many as there is time for
+//! cargo run -p faults-suite -- --minutes 60                     # as many as there is time for
 //! cargo run -p faults-suite -- --seed 7 sync kill full-disk     # the same ones again, of one area and some kinds
 //! cargo run -p faults-suite -- --minutes 10 --update-docs       # write docs/real-faults.md anew
 //! ```
@@ -13,7 +13,7 @@
 //! | [`fault`] | what goes wrong |
 //! | [`ground`] | a user with a home, workspaces and a plugin, and commands to which something happens there |
 //! | [`disk`] | a small disk, and what fills it |
-//! | [`sync`], [`install`], [`hooks`], [`trust`], [`task`], [`plan`] | a round of each area |
+//! | [`sync`], [`install`], [`hooks`], [`trust`], [`agent`], [`task`], [`plan`] | a round of each area |
 //! | [`seen`], [`report`] | what was seen in a round, and in all of them |
 //!
 //! The program is used as everybody uses it: by its commands. What it tells nobody is seen from outside: which bytes are where, what the model
@@ -25,6 +25,7 @@
     reason = "programs are started and killed as a stranger would"
 )]
 
+mod agent;
 mod area;
 mod disk;
 mod fault;
@@ -56,14 +57,17 @@ use crate::{
     report::{Docs, Report},
 };
 
+/// How many runs are enough where nobody says anything.
+const RUNS: usize = 120;
+
 /// Break everything that writes at random points, and look at what is left
 #[derive(Debug, Parser)]
 struct Args {
     /// Which areas and which faults; all, if none is named
     names: Vec<String>,
-    /// How many runs of the program
-    #[arg(long, default_value_t = 120)]
-    runs: usize,
+    /// How many runs of the program: 120, or with `--minutes` as many as there is time for
+    #[arg(long)]
+    runs: Option<usize>,
     /// No round begins after so many minutes
     #[arg(long)]
     minutes: Option<u64>,
@@ -81,6 +85,14 @@ struct Args {
     own_mounts: bool,
 }
 
+impl Args {
+    /// After how many runs it is enough.
+    fn runs(&self) -> usize {
+        let usual = if self.minutes.is_some() { usize::MAX } else { RUNS };
+        self.runs.unwrap_or(usual)
+    }
+}
+
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
     let mut kinds = kinds(&args.names)?;
@@ -92,17 +104,18 @@ fn main() -> anyhow::Result<ExitCode> {
     if !args.own_mounts && find_program("unshare").is_some() && may_mount()? {
         return Err(start_again(&built, seed)?);
     }
-    let mut report = Report::new(seed);
+    let mut report = Report::new(seed, &kinds);
     if !args.own_mounts {
-        report.not_tried(Fault::FullDisk, "nothing can be mounted here (`unshare --mount`)");
+        report.cannot(Fault::FullDisk, "nothing can be mounted here (`unshare --mount`)");
         kinds.retain(|(_, fault)| !fault.needs_mounts());
     }
+    let runs = args.runs();
     let since = Instant::now();
     let over = |it: u64| since.elapsed() > Duration::from_secs(60 * it);
     let mut chance = Chance::new(seed);
     let program = built.join("cargo-agents");
     let mut number = 0;
-    while report.runs() < args.runs && !args.minutes.is_some_and(over) && !kinds.is_empty() {
+    while report.runs() < runs && !args.minutes.is_some_and(over) && !kinds.is_empty() {
         let (area, fault) = kinds[number % kinds.len()];
         number += 1;
         let seen = area.round(fault, &mut chance.fork(), &program)?;
@@ -112,7 +125,8 @@ fn main() -> anyhow::Result<ExitCode> {
     report.conclude(since.elapsed(), if args.update_docs { Docs::Update } else { Docs::Leave })
 }
 
-/// What can happen where, of what was named: areas, faults or both.
+/// What can happen where, of what was named: areas, faults or both. The areas take turns, so that each comes up early however little time
+/// there is.
 fn kinds(names: &[String]) -> anyhow::Result<Vec<(Area, Fault)>> {
     let areas = Area::ALL.map(Area::word);
     let faults = Fault::ALL.map(Fault::word);
@@ -128,9 +142,11 @@ fn kinds(names: &[String]) -> anyhow::Result<Vec<(Area, Fault)>> {
     let mut kinds = Vec::new();
     for area in Area::ALL.into_iter().filter(|it| wanted(&areas, it.word())) {
         let of_area = area.faults().iter().filter(|it| wanted(&faults, it.word()));
-        kinds.extend(of_area.map(|fault| (area, *fault)));
+        kinds.extend(of_area.enumerate().map(|(turn, fault)| (turn, (area, *fault))));
     }
-    Ok(kinds)
+    // Areas of the same turn stay in their order.
+    kinds.sort_by_key(|(turn, _)| *turn);
+    Ok(kinds.into_iter().map(|(_, kind)| kind).collect())
 }
 
 /// Whoever is root already stays the same user; the others become root in there only.
@@ -164,4 +180,58 @@ fn start_again(built: &Utf8PathBuf, seed: u64) -> anyhow::Result<anyhow::Error> 
         call = call.args(["--built", built.as_str()]);
     }
     Ok(call.args(said).replace().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(names: &[&str]) -> Vec<(Area, Fault)> {
+        kinds(&names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn every_fault_of_every_area_comes_up_once_in_a_pass() {
+        let all = named(&[]);
+        for area in Area::ALL {
+            for fault in area.faults() {
+                let often = all.iter().filter(|it| **it == (area, *fault)).count();
+                assert_eq!(often, 1, "{} {fault}", area.word());
+            }
+        }
+        for fault in Fault::ALL {
+            assert!(all.iter().any(|it| it.1 == fault), "{fault} is nowhere");
+        }
+        assert_eq!(all.len(), Area::ALL.iter().map(|it| it.faults().len()).sum::<usize>());
+    }
+
+    #[test]
+    fn areas_take_turns() {
+        let first: Vec<Area> =
+            named(&[]).into_iter().map(|it| it.0).take(Area::ALL.len()).collect();
+        assert_eq!(first, Area::ALL);
+    }
+
+    #[test]
+    fn names_choose_areas_and_faults() {
+        assert_eq!(
+            named(&["plan", "sync", "kill", "clock"]),
+            [
+                (Area::Sync, Fault::Kill),
+                (Area::Plan, Fault::Kill),
+                (Area::Sync, Fault::Clock),
+                (Area::Plan, Fault::Clock)
+            ]
+        );
+        assert!(kinds(&["moon".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn minutes_alone_set_no_limit_to_runs() {
+        let runs =
+            |args: &[&str]| Args::parse_from(["faults-suite"].iter().chain(args).copied()).runs();
+        assert_eq!(runs(&[]), RUNS);
+        assert_eq!(runs(&["--minutes", "3"]), usize::MAX);
+        assert_eq!(runs(&["--runs", "7", "--minutes", "3"]), 7);
+    }
 }

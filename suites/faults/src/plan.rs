@@ -18,12 +18,12 @@ use crate::{
     fault::Fault,
     ground::Ground,
     seen::{Checks, Seen, said},
+    task::processes,
 };
 
 const JOURNAL: Place<'static> = Place::File("journal.db-wal");
 const RUN: [&str; 6] = ["plan", "run", "plan.toml", "--fresh", "--allow", "bash"];
 const RESUME: [&str; 6] = ["plan", "resume", "last", "--fresh", "--allow", "bash"];
-const DAY: i64 = 24 * 60 * 60;
 
 /// Chains that split and meet. Each task leaves a line, and has an answer only for what it must be told.
 fn write_plan(ground: &Ground, tasks: usize) {
@@ -85,12 +85,12 @@ impl Stage {
         counts
     }
 
-    /// The tasks that ended, as the journal has it.
-    fn ended(&self) -> anyhow::Result<BTreeSet<String>> {
+    /// The tasks of which the journal has such an event.
+    fn told(&self, event: &str) -> anyhow::Result<BTreeSet<String>> {
         let logs = self.document(&["logs", "last"])?;
         let events = logs["events"].as_array().cloned().unwrap_or_default();
-        let ended = events.iter().filter(|it| it["event"] == "ended");
-        Ok(ended.filter_map(|it| it["task"].as_str().map(str::to_owned)).collect())
+        let told = events.iter().filter(|it| it["event"] == event);
+        Ok(told.filter_map(|it| it["task"].as_str().map(str::to_owned)).collect())
     }
 }
 
@@ -121,8 +121,7 @@ fn broken(
         Fault::Kill if chance.percent(40) => Some(Harm::Before(step)),
         Fault::Kill if chance.percent(60) => Some(Harm::Torn(step)),
         Fault::Clock => {
-            let days = i64::try_from(1 + chance.below(3650))?;
-            let by = if chance.percent(50) { days * DAY } else { -days * DAY };
+            let by = Ground::wrong_by(chance)?;
             Some(if chance.percent(70) { Harm::Jump { at: step, by } } else { Harm::Clock(by) })
         }
         _ => None,
@@ -134,13 +133,15 @@ fn broken(
         }
         (None, Fault::Kill | Fault::AtOnce) => killed(&mut command, chance)?,
         (None, Fault::FullDisk) => stage.ground.filled_while(&mut command, chance)?,
+        (None, Fault::ReadOnly) => stage.ground.locked_while(&mut command, chance)?,
+        (None, Fault::Massacre) => massacred(stage, &mut command, chance)?,
         (None, _) => (command.output()?, "alone".to_owned()),
     };
     checks.at_worst_failed("plan run", &output);
     if !fault.may_fail() && fault != Fault::AtOnce {
         checks.worked("plan run", &output);
     }
-    let dies = matches!(fault, Fault::Kill | Fault::AtOnce);
+    let dies = matches!(fault, Fault::Kill | Fault::AtOnce | Fault::Massacre);
     Ok((!dies || output.status.code().is_none(), how))
 }
 
@@ -152,6 +153,24 @@ fn killed(command: &mut Command, chance: &mut Chance) -> anyhow::Result<(Output,
     Ok((child.wait_with_output()?, format!("killed after {moment:?}")))
 }
 
+/// Kills whoever runs the plan, and then most of what it had started, as a machine that has no memory left.
+fn massacred(
+    stage: &Stage,
+    command: &mut Command,
+    chance: &mut Chance,
+) -> anyhow::Result<(Output, String)> {
+    let moment = chance.moment(500);
+    let mut child = command.spawn()?;
+    std::thread::sleep(moment);
+    let mut others = processes::below(&stage.ground.tree());
+    // It goes first: what happened to its tools it must not live to write down.
+    child.kill()?;
+    others.retain(|_| chance.percent(70));
+    others.iter().for_each(processes::Process::kill);
+    let how = format!("killed after {moment:?}, with {} processes", others.len());
+    Ok((child.wait_with_output()?, how))
+}
+
 /// Goes on, perhaps several times at once, and sees that it comes to its end.
 fn resumed(
     stage: &Stage,
@@ -159,9 +178,9 @@ fn resumed(
     chance: &mut Chance,
     checks: &mut Checks,
 ) -> anyhow::Result<()> {
-    let paid = match stage.state()? {
-        Some(_) => stage.ended()?,
-        None => BTreeSet::new(),
+    let (begun, paid) = match stage.state()? {
+        Some(_) => (stage.told("started")?, stage.told("ended")?),
+        None => Default::default(),
     };
     let before = stage.effects();
     for _ in 0..3 {
@@ -201,8 +220,8 @@ fn resumed(
         if paid.contains(&task) {
             checks.must(was == Some(&is), || format!("TWICE: `{task}` was paid for already"));
         }
-        // What ran when it was cut off is done again; nothing else is.
-        let most = 1 + was.copied().unwrap_or_default().min(1);
+        // What ran when it was cut off is done again, and may have had its effect only after we looked; nothing else is.
+        let most = 1 + usize::from(was.is_some() || begun.contains(&task));
         checks.must(is <= most, || format!("TWICE: `{task}` ran {is} times"));
     }
     let shown = stage.document(&["show", "last"])?;

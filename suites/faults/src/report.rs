@@ -10,8 +10,10 @@ use crate::{area::Area, fault::Fault, seen::Seen};
 #[derive(Debug)]
 pub(crate) struct Report {
     seed: u64,
+    /// What was to be tried.
+    kinds: Vec<(Area, Fault)>,
     seen: Vec<Seen>,
-    not_tried: Vec<(Fault, &'static str)>,
+    cannot: Vec<(Fault, &'static str)>,
 }
 
 /// Whether the page is written.
@@ -33,12 +35,13 @@ impl table::Column for Column {
 }
 
 impl Report {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self { seed, seen: Vec::new(), not_tried: Vec::new() }
+    pub(crate) fn new(seed: u64, kinds: &[(Area, Fault)]) -> Self {
+        Self { seed, kinds: kinds.to_vec(), seen: Vec::new(), cannot: Vec::new() }
     }
 
-    pub(crate) fn not_tried(&mut self, fault: Fault, why: &'static str) {
-        self.not_tried.push((fault, why));
+    /// Says that something cannot happen on this machine.
+    pub(crate) fn cannot(&mut self, fault: Fault, why: &'static str) {
+        self.cannot.push((fault, why));
     }
 
     pub(crate) fn add(&mut self, seen: Seen) {
@@ -62,14 +65,26 @@ impl Report {
             }
         }
         rows.push(row(["all", ""], &self.seen.iter().collect::<Vec<_>>()));
-        for (fault, why) in &self.not_tried {
-            hosts_suite::say(&format!("not tried: {fault}: {why}"));
-        }
+        let not_tried = self.not_tried();
+        not_tried.iter().for_each(|line| hosts_suite::say(&format!("not tried: {line}")));
         let before = self.before(took);
-        let page = Page { name: "real-faults.md", before: &before, after: &after() };
+        let page = Page { name: "real-faults.md", before: &before, after: &after(&not_tried) };
         let code = table::conclude(&rows, (docs == Docs::Update).then_some(&page))?;
         writeln!(std::io::stdout(), "seed {}, {} s", self.seed, took.as_secs())?;
         Ok(code)
+    }
+
+    /// What was to be tried and was not, and why. A table that leaves it out would look as if there were nothing else.
+    fn not_tried(&self) -> Vec<String> {
+        let is_open = |(area, fault): &&(Area, Fault)| {
+            !self.seen.iter().any(|it| it.area == *area && it.fault == *fault)
+        };
+        let line = |(area, fault): &(Area, Fault)| {
+            let known = self.cannot.iter().find(|it| it.0 == *fault);
+            let why = known.map_or("the time or the runs were over before", |it| it.1);
+            format!("{} {fault}: {why}", area.word())
+        };
+        self.kinds.iter().filter(is_open).map(line).collect()
     }
 
     fn before(&self, took: Duration) -> String {
@@ -95,13 +110,18 @@ fn row(name: [&str; 2], seen: &[&Seen]) -> table::Row<Column> {
     row
 }
 
-/// What the words of the table mean.
-fn after() -> String {
+/// What the words of the table mean, and what is not in it.
+fn after(not_tried: &[String]) -> String {
     let mut text = "\
         - **of them hit**: the fault really happened; a program may have ended before the write at which it was to be killed.\n\
         - **runs**: runs of the program to which it happened, or that were under way. **looked at**: single things that had to be so.\n\
         - **nothing lost**: none of them was otherwise.\n\n"
         .to_owned();
+    if not_tried.is_empty() {
+        text.push_str("Everything that can go wrong in an area was tried.\n\n");
+    } else {
+        text.push_str(&format!("**Not tried:** {}.\n\n", not_tried.join("; ")));
+    }
     for area in Area::ALL {
         text.push_str(&format!("**{}**: {}.\n\n", area.word(), area.promise()));
     }
@@ -111,4 +131,26 @@ fn after() -> String {
          `at-once` several programs that do the same, `massacre` the same with some of them killed.\n",
     );
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_tried_is_on_the_page() {
+        let kinds = [(Area::Sync, Fault::FullDisk), (Area::Plan, Fault::Kill)];
+        let mut report = Report::new(1, &kinds);
+        report.cannot(Fault::FullDisk, "nothing can be mounted");
+        let not_tried = report.not_tried();
+        assert_eq!(
+            not_tried,
+            [
+                "sync full-disk: nothing can be mounted",
+                "plan kill: the time or the runs were over before"
+            ]
+        );
+        assert!(after(&not_tried).contains("**Not tried:** sync full-disk"));
+        assert!(!after(&[]).contains("**Not tried"));
+    }
 }

@@ -9,7 +9,7 @@
 //! | [`judge`] | what must be true then |
 
 mod judge;
-mod processes;
+pub(crate) mod processes;
 pub(crate) mod round;
 mod strike;
 mod world;

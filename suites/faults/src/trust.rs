@@ -40,12 +40,8 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
     let look = || files.clone().map(|file| fs_err::read_to_string(file).unwrap_or_default());
     let (old, what) = (look(), args.join(" "));
     let mut checks = Checks::default();
-    let (runs, hit, happened) = if fault == Fault::AtOnce {
-        let started: Result<Vec<_>, _> = (0..4).map(|_| ground.command(0, args).spawn()).collect();
-        for child in started? {
-            checks.worked(&what, &child.wait_with_output()?);
-        }
-        (4, true, format!("4 `{what}` at once"))
+    let (runs, hit, happened) = if matches!(fault, Fault::AtOnce | Fault::Massacre) {
+        crowd(&ground, fault, args, chance, &mut checks)?
     } else {
         let ran = ground.under(fault, ground.command(0, args), chance)?;
         checks.at_worst_failed(&what, &ran.output);
@@ -84,4 +80,32 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
     let kept = if checks.is_good() { None } else { Some(ground.keep()?) };
     let (checked, problems) = checks.over();
     Ok(Seen { area: Area::Trust, fault, hit, runs, checked, problems, happened, kept })
+}
+
+/// Several who do the same at once, some of whom may be killed.
+fn crowd(
+    ground: &Ground,
+    fault: Fault,
+    args: &[&str],
+    chance: &mut Chance,
+    checks: &mut Checks,
+) -> anyhow::Result<(usize, bool, String)> {
+    let (what, runs) = (args.join(" "), 4);
+    let started: Result<Vec<_>, _> = (0..runs).map(|_| ground.command(0, args).spawn()).collect();
+    let mut killed = 0;
+    for mut child in started? {
+        let mut dies = fault == Fault::Massacre && chance.percent(60);
+        if dies {
+            std::thread::sleep(chance.moment(80));
+            dies = child.try_wait()?.is_none();
+            child.kill()?;
+        }
+        killed += usize::from(dies);
+        let output = child.wait_with_output()?;
+        if !dies {
+            checks.worked(&what, &output);
+        }
+    }
+    let hit = fault == Fault::AtOnce || killed > 0;
+    Ok((runs, hit, format!("{runs} `{what}` at once, {killed} killed")))
 }

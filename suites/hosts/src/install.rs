@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use agents_system::{env, process::Call};
+use agents_system::{
+    env,
+    process::{Call, find_program},
+};
 use anyhow::{Context as _, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
@@ -125,6 +128,18 @@ impl Prefix {
             }
         }
         Ok(dir.join("bin"))
+    }
+
+    /// The directory of a program from crates.io: where `PATH` has one, of whatever version, or where this one is installed then.
+    ///
+    /// # Errors
+    /// cargo fails.
+    pub fn find_crate(&self, name: &str, version: &str) -> anyhow::Result<Utf8PathBuf> {
+        let found = find_program(name);
+        match found.as_deref().and_then(Utf8Path::parent) {
+            Some(dir) => Ok(dir.to_owned()),
+            None => self.install_crate(name, version),
+        }
     }
 
     fn npm(&self, package: Package, version: &str) -> anyhow::Result<()> {

@@ -39,6 +39,22 @@ pub(crate) fn all() -> Vec<Asked> {
 }
 
 impl Asked {
+    /// The tool, for the table.
+    pub(crate) fn named(&self) -> String {
+        format!("`{}`", self.tool)
+    }
+
+    /// The arguments, for the table.
+    pub(crate) fn given(&self) -> String {
+        format!("`{}`", self.arguments)
+    }
+
+    /// What must come of it, for the table.
+    pub(crate) fn outcome(&self) -> String {
+        let verb = if self.fails { "fail with" } else { "say" };
+        format!("{verb} \"{}\"", self.says)
+    }
+
     /// What is wrong with an answer.
     pub(crate) fn wrong(&self, answer: &Value) -> Option<String> {
         let has_failed = answer["isError"] == true;

@@ -15,7 +15,7 @@ use hosts_suite::{
 };
 use serde_json::{Value, json};
 
-use crate::calls::Asked;
+use crate::{calls::Asked, report::Client};
 
 const INSPECTOR: Package =
     Package { name: "@modelcontextprotocol/inspector", program: "node_modules/.bin/mcp-inspector" };
@@ -26,7 +26,8 @@ const SCRIPT: &str = include_str!("client.py");
 type Caller = fn(&Prefix, &Place, &[Asked]) -> anyhow::Result<Vec<Value>>;
 
 /// All of them.
-pub(crate) const ALL: [(&str, Caller); 2] = [("inspector", inspector), ("python", python)];
+pub(crate) const ALL: [(Client, Caller); 2] =
+    [(Client::Inspector, inspector), (Client::Python, python)];
 
 /// Where our program runs.
 pub(crate) struct Place {
@@ -78,6 +79,19 @@ pub(crate) fn install(prefix: &Prefix) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Their versions, in the order of [`ALL`].
+pub(crate) fn versions(prefix: &Prefix) -> anyhow::Result<[String; 2]> {
+    let mut names = Vec::new();
+    for entry in prefix.root().join(PYTHON).read_dir_utf8()? {
+        names.push(entry?.file_name().to_owned());
+    }
+    // As pip writes it down.
+    let version =
+        |name: &String| Some(name.strip_prefix("mcp-")?.strip_suffix(".dist-info")?.to_owned());
+    let python = names.iter().find_map(version).context("a package without a version")?;
+    Ok([prefix.version(INSPECTOR)?, python])
 }
 
 /// The official inspector, which starts the server anew for each call.

@@ -3,17 +3,20 @@
 //! ```console
 //! cargo run -p mcp-suite                       # both, with what they need from npm and PyPI
 //! cargo run -p mcp-suite -- --prefix DIR       # where they are installed, and stay
+//! cargo run -p mcp-suite -- --update-docs      # write docs/real-mcp.md anew
 //! ```
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`calls`] | what is called, and what must come of it |
 //! | [`clients`] | who calls |
+//! | [`report`] | the table |
 //!
 //! Behind the server stands another one of ours, so that the tools which reach further have something to reach.
 
 mod calls;
 mod clients;
+mod report;
 
 use std::process::ExitCode;
 
@@ -22,10 +25,10 @@ use camino::Utf8PathBuf;
 use clap::Parser;
 use hosts_suite::{
     install::{self, Prefix},
-    say,
+    table::{self, Page, Verdict},
 };
 
-use crate::clients::Place;
+use crate::{clients::Place, report::Row};
 
 /// Have real MCP clients call every tool
 #[derive(Debug, Parser)]
@@ -33,29 +36,42 @@ struct Args {
     /// Where clients are installed; `cargo-agents-suites` in your cache directory by default
     #[arg(long, value_name = "DIR")]
     prefix: Option<Utf8PathBuf>,
+    /// Where our program was built; it is built if this is not said
+    #[arg(long, value_name = "DIR")]
+    built: Option<Utf8PathBuf>,
+    /// Write the table to `docs/real-mcp.md`
+    #[arg(long)]
+    update_docs: bool,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    let prefix = Prefix::or_usual(Args::parse().prefix.as_deref())?;
+    let args = Args::parse();
+    let prefix = Prefix::or_usual(args.prefix.as_deref())?;
     clients::install(&prefix)?;
-    let built = install::build(&[("cargo-agents", "cargo-agents")])?;
+    let built = match args.built {
+        Some(built) => camino::absolute_utf8(built)?,
+        None => install::build(&[("cargo-agents", "cargo-agents")])?,
+    };
     let sample = Sample::new();
     sample.vendor().library("tiny-sql", "0.3.1", "");
     sample.package(".", "app", "0.1.0", "[dependencies]\ntiny-sql = \"0.3\"\n");
     sample.lock();
     let place = Place { sample, program: built.join("cargo-agents") };
     furnish(&place);
-    let mut failed = 0;
+    let calls = calls::all();
+    let mut rows: Vec<Row> =
+        calls.iter().map(|it| Row::new([&it.named(), &it.given(), &it.outcome()])).collect();
     for (client, call) in clients::ALL {
-        let results = call(&prefix, &place, &calls::all())?;
-        for (asked, answer) in calls::all().iter().zip(&results) {
-            let wrong = asked.wrong(answer);
-            failed += usize::from(wrong.is_some());
-            let told = wrong.map_or_else(|| "ok".to_owned(), |why| format!("FAILED: {why}"));
-            say(&format!("{client:10}  {:12}  {told}", asked.tool));
+        let answers = call(&prefix, &place, &calls)?;
+        anyhow::ensure!(answers.len() == calls.len(), "{client:?} did not tell of all calls");
+        for ((asked, answer), row) in calls.iter().zip(&answers).zip(&mut rows) {
+            row.set(client, asked.wrong(answer).map_or(Verdict::Yes, Verdict::No));
         }
     }
-    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    rows.iter().for_each(Row::tell);
+    let before = report::before(&clients::versions(&prefix)?);
+    let page = Page { name: "real-mcp.md", before: &before, after: report::AFTER };
+    table::conclude(&rows, args.update_docs.then_some(&page))
 }
 
 /// A model, an agent, a skill and a server behind ours.

@@ -26,6 +26,8 @@ use crate::{
 pub(crate) struct Ground {
     /// The project.
     pub(crate) root: Utf8PathBuf,
+    /// Where `cargo mutants` is.
+    pub(crate) tools: Utf8PathBuf,
     /// The copy, where it is built, and what is known.
     pub(crate) scratch: Utf8PathBuf,
     pub(crate) jobs: NonZero<usize>,
@@ -57,7 +59,7 @@ pub(crate) struct Tally {
 /// Tries the changes of a room.
 pub(crate) fn attempt(room: Room, ground: &Ground) -> anyhow::Result<Tally> {
     let (scratch, files) = (&ground.scratch, Files::of(&ground.root)?);
-    let changes = change::list(&ground.root, &room.package())?;
+    let changes = change::list(&ground.root, &ground.tools, &room.package())?;
     let shelf = Shelf::new(scratch, room.name);
     if ground.before == Before::Forgotten {
         shelf.forget()?;

@@ -38,13 +38,16 @@ use std::{io::Write as _, num::NonZero, process::ExitCode};
 use anyhow::Context as _;
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
-use hosts_suite::say;
+use hosts_suite::{install::Prefix, say};
 
 use crate::{
     attempt::{Before, Ground},
     page::{Explained, PAGE},
     room::ROOMS,
 };
+
+/// The version of `cargo mutants` that is installed if there is none.
+const MUTANTS: &str = "27.1.0";
 
 /// Change one thing at a time, and look whether a test notices
 #[derive(Debug, Parser)]
@@ -57,6 +60,9 @@ struct Args {
     /// How many tests are run at once; as many as there are processors by default
     #[arg(long, value_name = "N")]
     jobs: Option<NonZero<usize>>,
+    /// Where `cargo mutants` is installed unless it is in `PATH`; `cargo-agents-suites` in your cache directory by default
+    #[arg(long, value_name = "DIR")]
+    prefix: Option<Utf8PathBuf>,
     /// Forget what is known from earlier runs
     #[arg(long)]
     again: bool,
@@ -74,8 +80,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Some(jobs) => jobs,
         None => std::thread::available_parallelism()?,
     };
+    let prefix = Prefix::or_usual(args.prefix.as_deref())?;
+    let tools = prefix.find_crate("cargo-mutants", MUTANTS)?;
     let before = if args.again { Before::Forgotten } else { Before::Kept };
-    let ground = Ground { scratch: scratch()?, root, jobs, before, only: args.only };
+    let ground = Ground { scratch: scratch()?, root, tools, jobs, before, only: args.only };
     let mut page = fs_err::read_to_string(ground.root.join(PAGE))?;
     let mut explained = Explained::parse(&page);
     let (mut rows, mut wrong) = (Vec::new(), 0);

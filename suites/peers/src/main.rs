@@ -60,7 +60,7 @@ struct Args {
     /// What is measured or tried; everything, if nothing is named
     names: Vec<String>,
     /// How often everything is measured, and what depends on the moment is tried
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 30)]
     rounds: u32,
     /// Where Symposium is installed; `cargo-agents-suites` in your cache directory by default
     #[arg(long, value_name = "DIR")]
@@ -89,6 +89,7 @@ fn main() -> anyhow::Result<ExitCode> {
     }
     let args = Args::parse();
     let (cases, scenes) = chosen(&args.names)?;
+    trace::check()?;
     let prefix = Prefix::or_usual(args.prefix.as_deref())?;
     fs_err::create_dir_all(prefix.root())?;
     let built = match args.built.as_ref().or(args.ours.as_ref()) {
@@ -143,7 +144,6 @@ fn run(
             let word = match verdict {
                 Verdict::Good => "good",
                 Verdict::Bad => "NOT GOOD",
-                Verdict::NotTried => "not tried",
             };
             say(&format!("{}: {}: {word}: {told}", scene.name, who.name()));
         }

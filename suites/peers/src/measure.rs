@@ -103,7 +103,7 @@ pub(crate) struct Measured {
     pub(crate) case: &'static Case,
     /// One pair for each round.
     pub(crate) rounds: Vec<[Sample; 2]>,
-    pub(crate) traced: Option<[Traced; 2]>,
+    pub(crate) traced: [Traced; 2],
 }
 
 /// The workspaces of a user of one of the programs.
@@ -171,7 +171,7 @@ impl Yard {
         once::start(&self.command(case), &self.input(case))
     }
 
-    fn trace(&self, case: &Case) -> anyhow::Result<Option<Traced>> {
+    fn trace(&self, case: &Case) -> anyhow::Result<Traced> {
         self.prepare(case)?;
         let scratch = self.ground(case).sample().scratch();
         trace::trace(scratch, &self.command(case), Some(&self.input(case)))
@@ -246,8 +246,10 @@ pub(crate) fn measure(
         std::thread::sleep(pause);
     }
     say(&format!("measuring, {rounds} rounds"));
-    let mut all: Vec<Measured> =
-        cases.iter().map(|case| Measured { case, rounds: Vec::new(), traced: None }).collect();
+    let mut all: Vec<Measured> = cases
+        .iter()
+        .map(|case| Measured { case, rounds: Vec::new(), traced: Default::default() })
+        .collect();
     for round in 0..rounds {
         for it in &mut all {
             let [ours, peer] = &yards;
@@ -264,7 +266,7 @@ pub(crate) fn measure(
     say("counting system calls");
     for it in &mut all {
         let [ours, peer] = &yards;
-        it.traced = ours.trace(it.case)?.zip(peer.trace(it.case)?).map(<[Traced; 2]>::from);
+        it.traced = [ours.trace(it.case)?, peer.trace(it.case)?];
     }
     Ok(all)
 }

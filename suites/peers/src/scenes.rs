@@ -53,8 +53,6 @@ pub(crate) struct Seen {
 pub(crate) enum Verdict {
     Good,
     Bad,
-    /// Something that it takes to look is not here.
-    NotTried,
 }
 
 impl Seen {
@@ -67,10 +65,6 @@ impl Seen {
     /// Good if nothing is wrong.
     pub(crate) fn unless(wrong: &[String], good: &str) -> Self {
         if wrong.is_empty() { Self::new(true, good) } else { Self::new(false, wrong.join("; ")) }
-    }
-
-    pub(crate) fn not_tried(why: &str) -> Self {
-        Self { verdict: Verdict::NotTried, told: why.to_owned() }
     }
 }
 

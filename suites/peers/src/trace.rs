@@ -8,32 +8,35 @@ use camino::Utf8Path;
 
 use crate::run;
 
-/// What is said where it cannot be done.
-pub(crate) const MISSING: &str = "not measured: there is no `strace` (`apt-get install strace`)";
-
 /// What was seen of a whole process tree.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Traced {
     pub(crate) calls: usize,
     /// The ports that were connected or sent to over a network.
     pub(crate) asked: Vec<u16>,
 }
 
-/// Runs it once, if there is a program that counts.
+/// That there is a program that counts: a page without these figures would say less than it promises.
+pub(crate) fn check() -> anyhow::Result<()> {
+    anyhow::ensure!(
+        find_program("strace").is_some(),
+        "there is no `strace`, which counts system calls\nhint: `apt-get install strace`"
+    );
+    Ok(())
+}
+
+/// Runs it once, and counts.
 pub(crate) fn trace(
     scratch: &Scratch,
     command: &Command,
     input: Option<&Utf8Path>,
-) -> anyhow::Result<Option<Traced>> {
-    if find_program("strace").is_none() {
-        return Ok(None);
-    }
+) -> anyhow::Result<Traced> {
     let log = scratch.path("strace.log");
     let before = ["strace", "-f", "-qq", "-e", "signal=none", "-o", log.as_str(), "--"];
     let mut traced = run::as_before(through(&before, command), command);
     let bytes = input.map(fs_err::read).transpose()?.unwrap_or_default();
     run::start(&mut traced, &bytes)?.wait(run::USUAL)?;
-    Ok(Some(read(&String::from_utf8_lossy(&fs_err::read(&log)?))))
+    Ok(read(&String::from_utf8_lossy(&fs_err::read(&log)?)))
 }
 
 /// What a log says: a line for each call, with the id of its process in front; one that is interrupted by another process has

@@ -21,7 +21,7 @@ use anyhow::{Context as _, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-const ADMIN: &str = "http://127.0.0.1:9070";
+const ADMIN: &str = "127.0.0.1:9070";
 /// How long anything may take to begin.
 const SOON: Duration = Duration::from_secs(60);
 
@@ -223,16 +223,28 @@ impl Stage {
 
     /// Asks the server itself.
     pub(crate) fn admin(&self, path: &str, query: Option<&str>) -> anyhow::Result<Value> {
-        let mut call = Call::new("curl")
-            .args(["--silent", "--fail", "--header", "accept: application/json"])
-            .arg(format!("{ADMIN}/{path}"))
-            .deadline(SOON);
-        if let Some(query) = query {
-            let body = serde_json::json!({ "query": query }).to_string();
-            call = call.args(["--header", "content-type: application/json", "--data", &body]);
+        let (method, body) = match query {
+            Some(query) => ("POST", serde_json::json!({ "query": query }).to_string()),
+            None => ("GET", String::new()),
+        };
+        let mut stream = TcpStream::connect(ADMIN)?;
+        stream.set_read_timeout(Some(SOON))?;
+        // To 1.0 a server answers in one piece, and ends with it.
+        let head =
+            format!("{method} /{path} HTTP/1.0\r\nhost: {ADMIN}\r\naccept: application/json");
+        let length = body.len();
+        write!(
+            stream,
+            "{head}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        )?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        let answer = String::from_utf8_lossy(&answer);
+        let (head, body) = answer.split_once("\r\n\r\n").context("the server says nothing")?;
+        if head.split(' ').nth(1) != Some("200") {
+            bail!("the server says `{}`", head.lines().next().unwrap_or_default());
         }
-        let done = call.capture().context("curl is needed to ask the server")?;
-        Ok(serde_json::from_slice(&done.stdout)?)
+        Ok(serde_json::from_str(body)?)
     }
 }
 

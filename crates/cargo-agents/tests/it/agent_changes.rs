@@ -1,5 +1,7 @@
 //! `cargo agents agent new`, `edit` and `remove`.
 
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+use agents_testkit::harm::{Harm, Place};
 use agents_testkit::scratch;
 use insta::assert_snapshot;
 
@@ -249,4 +251,70 @@ fn remove_deletes_one_file_and_says_what_the_name_means_then() {
     assert!(!exists(&world, file));
     let unknown = world.agents(&["agent", "remove", "nobody"]);
     assert!(unknown.stderr.contains("Unknown agent \"nobody\""), "{unknown:?}");
+}
+
+/// Runs a command that is killed at one of its writes below a directory. Whether it came so far.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn is_killed(world: &World, args: &[&str], dir: &str, harm: Harm) -> bool {
+    let dir = world.sample.scratch().path(dir);
+    let mut command = world.command(args);
+    harm.put(Place::Below(&dir, "cargo-agents"), &mut command);
+    command.output().unwrap().status.code().is_none()
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn names(world: &World, dir: &str) -> Vec<String> {
+    let dir = world.sample.scratch().path(dir);
+    let entries = dir.read_dir_utf8().into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|it| it.file_name().to_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The next command makes good what the killed one left, for each of the writes that there are.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn whoever_is_killed_while_they_write_leaves_the_old_or_the_new_and_nothing_beside_it() {
+    let world = world();
+    let (dir, file) = ("tree/ws/.claude/agents", "tree/ws/.claude/agents/reviewer.md");
+    let edit = ["agent", "edit", "reviewer", "tools=read"];
+    let after = CLAUDE.replace("Read, Grep", "Read");
+    let mut left = 0;
+    for harm in (1..).flat_map(|step| [Harm::Before(step), Harm::Torn(step)]) {
+        write(&world, file, CLAUDE);
+        if !is_killed(&world, &edit, dir, harm) {
+            break;
+        }
+        left += names(&world, dir).len() - 1;
+        let now = read(&world, file);
+        assert!(now == CLAUDE || now == after, "{harm:?}: {now}");
+        world.ok(&edit);
+        assert_eq!(read(&world, file), after, "{harm:?}");
+        assert_eq!(names(&world, dir), ["reviewer.md"], "{harm:?}");
+    }
+    assert!(left > 0, "nothing was ever left");
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn new_and_unpack_take_away_what_was_left_when_they_were_killed() {
+    let world = World::new();
+    let dir = "user/.agents/agents";
+    let new = ["agent", "new", "careful", "--description", "d", "--force"];
+    let unpack = ["agent", "unpack", "explore"];
+    for (args, file) in [(&new[..], "careful.md"), (&unpack, "explore.md")] {
+        let mut left = 0;
+        for harm in (1..).flat_map(|step| [Harm::Before(step), Harm::Torn(step)]) {
+            if !is_killed(&world, args, dir, harm) {
+                break;
+            }
+            let unfinished = names(&world, dir).into_iter().filter(|it| it != file).count();
+            left += unfinished;
+            world.ok(args);
+            assert_eq!(names(&world, dir), [file], "{harm:?}");
+            fs_err::remove_file(world.sample.scratch().path(dir).join(file)).unwrap();
+        }
+        assert!(left > 0, "`{file}` never left anything");
+        fs_err::remove_dir_all(world.sample.scratch().path(dir)).unwrap();
+    }
 }

@@ -7,12 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use agents_testkit::harm::{Harm, Place};
 use camino::Utf8Path;
 use serde_json::Value;
 
 use crate::{
     area::Area,
     fault::Fault,
+    ground::Ground,
     seen::{Seen, said},
     task::{
         judge::Judge,
@@ -38,6 +40,7 @@ struct Client {
 /// Where a round stands: the world, and who was started in it.
 struct Stage<'a> {
     world: &'a World,
+    fault: Fault,
     clients: Vec<Client>,
 }
 
@@ -50,7 +53,14 @@ impl Stage<'_> {
         if background {
             args.push("--background");
         }
-        let child = self.world.command(&args).spawn()?;
+        let mut command = self.world.command(&args);
+        // Each has a clock of its own, and whoever comes first gives theirs to the supervisor.
+        if self.fault == Fault::Clock {
+            let by = Ground::wrong_by(chance)?;
+            let root = self.world.root();
+            Harm::Clock(by).put(Place::Below(&root, "cargo-agents"), &mut command);
+        }
+        let child = command.spawn()?;
         self.clients.push(Client { run, background, child, output: None });
         Ok(())
     }
@@ -111,7 +121,7 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
     let (width, steps) = (3 + chance.below(4), 2 + chance.below(4));
     let pause = chance.moment(40);
     let world = World::new(program, fault == Fault::FullDisk, steps, pause)?;
-    let mut stage = Stage { world: &world, clients: Vec::new() };
+    let mut stage = Stage { world: &world, fault, clients: Vec::new() };
     let struck = happen(&mut stage, fault, (width, steps), chance)?;
     let mut judge = Judge::new(&world, fault, steps);
     for run in stage.answered()? {

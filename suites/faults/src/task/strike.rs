@@ -25,8 +25,8 @@ pub(crate) fn strike(fault: Fault, world: &World, chance: &mut Chance) -> anyhow
             all.iter().for_each(processes::Process::kill);
             return Ok(!all.is_empty());
         }
-        // Not in this area.
-        Fault::Kill | Fault::Clock | Fault::AtOnce | Fault::Nothing => return Ok(true),
+        // The clocks are wrong from the beginning; the others are not in this area.
+        Fault::Clock | Fault::Kill | Fault::AtOnce | Fault::Nothing => return Ok(true),
     };
     let found = processes::of(&world.root(), part);
     let hit = chance.one(&found);

@@ -37,6 +37,11 @@ fn nothing_is_lost_when_updates_are_broken() {
 }
 
 #[test]
+fn nothing_is_lost_when_changes_of_agents_are_broken() {
+    nothing_is_lost("agent", "12");
+}
+
+#[test]
 fn nothing_is_lost_and_nothing_is_done_twice_when_tasks_are_broken() {
     nothing_is_lost("task", "24");
 }

@@ -1,11 +1,14 @@
 //! What `agent new`, `edit` and `remove` have in common: whose file it is, what changes in it, and how that is said.
 
-use std::{io::Read as _, process::ExitCode};
+use std::{io::Read as _, process::ExitCode, time::Duration};
 
 use agents_agent::{Candidate, Standing, assign::Assignment, definition::Source, render::Loss};
+use agents_sync::{ApplyError, Places};
 use agents_system::{
     explain::{Code, ErrorKind},
     finding::{Finding, Severity},
+    foreign::remove_unfinished,
+    lock::Lock,
 };
 use agents_workspace::Workspaces;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -18,6 +21,9 @@ use crate::{
     output::Output,
     settings::Settings,
 };
+
+/// How long a sync may take before we give up.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Whether something is done, or only shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +134,26 @@ pub(super) fn own_file<'f>(
             "`cargo agents agent new {name} --from {name}` makes a copy of your own, which comes first"
         ),
     ))
+}
+
+/// The right to write definitions, until dropped. It is that of a sync, which writes agents of plugins into the same directories.
+pub(super) fn pen(settings: &Settings) -> Result<Lock, Failure> {
+    let lock = Places::below(&settings.dirs.state).lock;
+    Ok(Lock::acquire(&lock, PATIENCE, &settings.progress).map_err(ApplyError::Lock)?)
+}
+
+/// The right to write this one, if that is done. What a killed writer left beside it is gone: it would stay there, and be committed.
+pub(super) fn pen_for(
+    settings: &Settings,
+    file: &Utf8Path,
+    doing: Doing,
+) -> Result<Option<Lock>, Failure> {
+    if doing == Doing::Nothing {
+        return Ok(None);
+    }
+    let pen = pen(settings)?;
+    remove_unfinished(file);
+    Ok(Some(pen))
 }
 
 /// What is asked for: `KEY=VALUE`, keys to take away, and a prompt from a file.

@@ -10,7 +10,7 @@ use agents_agent::{
 use agents_system::explain::ErrorKind;
 
 use super::{
-    change::{Account, Doing, assignments, own_file},
+    change::{Account, Doing, assignments, own_file, pen_for},
     found,
 };
 use crate::{args::EditAgentArgs, failure::Failure, output::Output, settings::Settings};
@@ -28,6 +28,9 @@ pub(super) fn run(
     let found = found(settings, &args.named.agents)?;
     let (candidate, file) = own_file(&found, &args.agent)?;
     let dialect = candidate.definition.as_ref().map_or(Dialect::Ours, |it| it.origin.dialect);
+    let doing = Doing::new(args.dry_run);
+    // Before it is read, so that of two changes made at the same time both count.
+    let _pen = pen_for(settings, file, doing)?;
     let opened = DefinitionFile::open(file, dialect)?;
     // As it stands there: what a project may not say is not for us to take out.
     let (definition, findings) = opened.definition(candidate.source.clone());
@@ -37,7 +40,6 @@ pub(super) fn run(
     let mut wanted = before.clone();
     let findings = assign(&mut wanted, &changes)?;
     check_sayable(Some(&before), &wanted, dialect)?;
-    let doing = Doing::new(args.dry_run);
     let plan = opened.plan_change(&wanted)?;
     if doing == Doing::It {
         opened.change(&wanted)?;

@@ -15,7 +15,7 @@ use agents_system::{explain::ErrorKind, finding::Finding};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    change::{Account, Doing, assignments, project_root},
+    change::{Account, Doing, assignments, pen_for, project_root},
     found,
 };
 use crate::{
@@ -47,7 +47,9 @@ pub(super) fn run(
         findings,
     };
     if doing == Doing::It {
+        let pen = pen_for(settings, new.path(), doing)?;
         new.apply()?;
+        drop(pen);
         account.findings.extend(heard(settings, &args.name, new.path())?);
     }
     if definition.prompt.is_empty() {

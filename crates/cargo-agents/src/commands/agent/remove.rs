@@ -7,7 +7,7 @@ use agents_system::finding::Finding;
 use camino::Utf8PathBuf;
 
 use super::{
-    change::{Account, Doing, own_file},
+    change::{Account, Doing, own_file, pen_for},
     found,
 };
 use crate::{failure::Failure, output::Output, settings::Settings};
@@ -22,6 +22,7 @@ pub(super) fn run(
     let found = found(settings, named)?;
     let (candidate, file) = own_file(&found, name)?;
     let dialect = candidate.definition.as_ref().map_or(Dialect::Ours, |it| it.origin.dialect);
+    let _pen = pen_for(settings, file, doing)?;
     let opened = DefinitionFile::open(file, dialect)?;
     let before = opened.text().to_owned();
     // Whoever it hid has the name from now on.

@@ -7,11 +7,11 @@ use agents_agent::{
     bundled,
     unpack::{Action, Existing, apply_unpack, plan_unpack},
 };
-use agents_system::explain::ErrorKind;
+use agents_system::{atomic::remove_unfinished, explain::ErrorKind};
 use camino::Utf8PathBuf;
 use serde::Serialize;
 
-use super::change::project_root;
+use super::change::{pen, project_root};
 use crate::{
     args::UnpackArgs, commands::wanted, failure::Failure, output::Output, settings::Settings,
 };
@@ -51,7 +51,10 @@ pub(super) fn run(
     let dir = target(settings, args)?;
     let existing = if args.force { Existing::Replace } else { Existing::Keep };
     let plan = plan_unpack(&dir, files, existing);
+    let pen = pen(settings)?;
+    remove_unfinished(&dir);
     apply_unpack(&plan).map_err(|error| Failure::new(ErrorKind::Failure, error.to_string()))?;
+    drop(pen);
     let word = |action: Action| match action {
         Action::Write => "written",
         Action::Replace => "replaced",

@@ -110,7 +110,7 @@ checks! {
         "a skill carries our mark and is not in our record, so it is never updated or taken back",
         "remove the directory if you do not want the skill";
     LEFTOVERS = "leftovers":
-        "unfinished files of ours lie beside files of hosts",
+        "unfinished files of ours lie beside files of hosts or agents",
         "`cargo agents doctor --fix` removes them";
     EDITED = "edited":
         "something of ours was edited, so it is not updated any more",

@@ -1,5 +1,8 @@
 //! What there is on this machine, read once. Whatever cannot be read keeps nothing else from being read.
 
+use std::collections::BTreeSet;
+
+use agents_agent::search::families;
 use agents_host::{Host, Roots, Scope, find, host::FileFormat};
 use agents_plugin::config::Config;
 use agents_sync::{Places, facts::Facts};
@@ -142,6 +145,14 @@ impl<'s> Machine<'s> {
             }
         }
         dirs
+    }
+
+    /// The directories that definitions of agents are written to, each once.
+    pub(super) fn agent_dirs(&self) -> BTreeSet<Utf8PathBuf> {
+        let families = families(&self.hosts, &self.roots());
+        let project = |dir: Utf8PathBuf| self.root.as_ref().map(|root| root.join(dir));
+        let dirs = families.into_iter().flat_map(|it| [it.user, it.project.and_then(project)]);
+        dirs.flatten().collect()
     }
 }
 

@@ -9,6 +9,7 @@ use agents_sync::{
     unfinished_skills,
 };
 use agents_system::{
+    atomic::UNFINISHED,
     edit,
     explain::Explain as _,
     finding::{Finding, Place},
@@ -169,7 +170,7 @@ fn name_of(property: &Property) -> String {
     }
 }
 
-/// Unfinished files beside those of hosts, and unfinished skills; not while somebody is writing them.
+/// Unfinished files beside those of hosts and beside agents, and unfinished skills; not while somebody is writing them.
 fn leftovers(machine: &Machine<'_>) -> Option<Problem> {
     if !machine.at_rest {
         return None;
@@ -186,12 +187,27 @@ fn leftovers(machine: &Machine<'_>) -> Option<Problem> {
     found.extend(files.iter().flat_map(|file| unfinished(file)));
     let dirs = machine.skill_dirs(machine.hosts.iter());
     found.extend(dirs.iter().flat_map(|dir| unfinished_skills(dir)));
+    found.extend(machine.agent_dirs().iter().flat_map(|dir| unfinished_agents(dir)));
     found.sort();
     found.dedup();
     let first = found.first()?;
     let said = format!("{} left by a writer that was killed", are(found.len()));
     let finding = Finding::warning(said).at(Place::file(first));
     Some(LEFTOVERS.problem(finding).repair(Repair::Sweep(found)))
+}
+
+/// What is unfinished in a directory of agents, also of one that never came to be.
+fn unfinished_agents(dir: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let all = entries(dir);
+    let of_whom = |path: &Utf8PathBuf| {
+        let (name, _) = path.file_name()?.strip_prefix('.')?.rsplit_once(".agents-")?;
+        Some(dir.join(name))
+    };
+    let agents: BTreeSet<Utf8PathBuf> = all.iter().filter_map(of_whom).collect();
+    let unpacked =
+        |path: &&Utf8PathBuf| path.file_name().is_some_and(|it| it.starts_with(UNFINISHED));
+    let unpacked = all.iter().filter(unpacked).cloned();
+    agents.iter().flat_map(|agent| unfinished(agent)).chain(unpacked).collect()
 }
 
 /// ``the skill `a` is gone``, ``the hook for `x` and 3 more are gone``.

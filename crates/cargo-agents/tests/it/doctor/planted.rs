@@ -78,6 +78,8 @@ pub(super) const PLANTED: &[Planted] = &[
     ("leftovers", Heals, |it| {
         scratch::write(&it.root().join(".claude/.settings.json.agents-aB3dE6"), "{");
         scratch::write(&it.root().join(".claude/skills/.agents-building-x/skill-1/SKILL.md"), "");
+        scratch::write(&it.root().join(".agents/agents/.own.md.agents-aB3dE6"), "---");
+        scratch::write(&it.root().join(".agents/agents/.writing-aB3dE6"), "---");
     }),
     ("edited", LeavesIt, |it| {
         it.edit(&it.root().join(".mcp.json"), "--stdio", "--mine");
