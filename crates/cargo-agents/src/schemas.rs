@@ -2,6 +2,7 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p cargo-agents schemas` writes them anew.
 
+use agents_task::batch_file::BatchFile;
 use schemars::{JsonSchema, schema_for};
 
 use crate::{
@@ -44,7 +45,6 @@ use crate::{
         sync_hosts::SyncHostsDocument,
         task::{
             background::TaskBackgroundDocument,
-            batch::BatchFile,
             control::{TaskAsksDocument, TaskSupervisorDocument},
             gc::TaskGcDocument,
             list::TaskListDocument,

@@ -131,3 +131,32 @@ pub fn command_file(text: &str) {
         }
     });
 }
+
+/// Changes of a definition, one on each line: all of them or none, each refused in words or understood, and twice the same is once.
+pub fn assignment(text: &str) {
+    let mut changes = Vec::new();
+    for line in text.lines().take(16) {
+        let change = match line.strip_prefix("--unset ") {
+            Some(part) => Assignment::unset(part),
+            None => Assignment::parse(line),
+        };
+        match change {
+            Ok(change) => changes.push(change),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+    for definition in agents_agent::bundled::agents().iter().take(2) {
+        let mut changed = definition.clone();
+        match assign(&mut changed, &changes) {
+            Ok(_) => {
+                let mut again = changed.clone();
+                assert!(assign(&mut again, &changes).is_ok());
+                assert_eq!(again, changed);
+            }
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                assert_eq!(changed, *definition, "none of them was made");
+            }
+        }
+    }
+}

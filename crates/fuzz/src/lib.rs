@@ -38,6 +38,14 @@
 //! | `schema`, `values` | what a result must look like; times, amounts, dates and ids: see [`values`] |
 //! | `engine_wire` | what drivers and workers of a cluster say to each other |
 //! | `otlp` | events of tasks, as a collector is told them |
+//! | `content` | skills and definitions of others, before anybody reads them |
+//! | `tool_input` | what a model gives to tools, batches of tasks included |
+//! | `web_address`, `web_search` | what a model wants to read of the web, and what it finds there |
+//! | `provider_error`, `provider_models` | what providers say besides answers: see [`providers`] |
+//! | `endpoint`, `endpoint_request` | clients of `model serve`: their HTTP, and what is asked in it |
+//! | `cargo_metadata`, `git_output`, `keys` | what cargo and git print, and what is typed: see [`programs`] |
+//! | `cache_file`, `receipt`, `kept` | small files that we write ourselves: see [`kept`] |
+//! | `batch_file`, `assignment` | many tasks in a file, and changes of a definition by `KEY=VALUE` |
 
 #![allow(
     clippy::unwrap_used,
@@ -52,17 +60,23 @@ use agents_model::wire::Wire;
 use agents_system::edit::Format;
 
 pub mod agents;
+pub mod calls;
 pub mod commands;
+pub mod content;
 pub mod doors;
 pub mod edits;
 pub mod files;
+pub mod kept;
 pub mod peers;
 pub mod plans;
+pub mod programs;
+pub mod providers;
 pub mod records;
 pub mod settings;
 mod streams;
 pub mod tools;
 pub mod values;
+pub mod web;
 pub mod wires;
 
 /// A target: its name, which is also that of its directory of seeds, and what it does with an input.
@@ -134,6 +148,22 @@ pub const TARGETS: &[Target] = &[
     ("values", |data| text(data, values::values)),
     ("engine_wire", records::engine_wire),
     ("otlp", |data| text(data, records::otlp)),
+    ("content", |data| text(data, content::content)),
+    ("web_address", |data| text(data, web::web_address)),
+    ("web_search", web::web_search),
+    ("tool_input", |data| text(data, calls::tool_input)),
+    ("provider_error", providers::provider_error),
+    ("provider_models", providers::provider_models),
+    ("endpoint_request", |data| text(data, providers::endpoint_request)),
+    ("endpoint", providers::endpoint),
+    ("cargo_metadata", programs::cargo_metadata),
+    ("git_output", programs::git_output),
+    ("keys", programs::keys),
+    ("cache_file", kept::cache_file),
+    ("receipt", |data| text(data, kept::receipt)),
+    ("kept", kept::kept),
+    ("batch_file", |data| text(data, plans::batch_file)),
+    ("assignment", |data| text(data, agents::assignment)),
 ];
 
 /// Runs the target of that name.

@@ -1,5 +1,6 @@
 //! Files that say what agents do: plans and scripts.
 
+use agents_agent::{AgentDefinition, AgentName};
 use agents_model::script::ScriptFile;
 use agents_plan::{
     check::{self, Facts},
@@ -7,6 +8,8 @@ use agents_plan::{
     file::{Bundle, PlanFile},
     reference::{Condition, Lookup, Reference, Template},
 };
+use agents_task::{batch_file, done_when::DoneWhen};
+use serde_json::Value;
 
 use crate::files::{check_findings, has_error};
 
@@ -24,6 +27,39 @@ pub fn plan(text: &str) {
         if check::is_sound(&findings) {
             // Parameters without a value are the user's to give.
             let _ = expand(&bundle, &facts, &std::collections::BTreeMap::new());
+        }
+    }
+}
+
+/// A batch in each of its forms: the tasks that it has in their order, each with what it says itself before what all of them say, or what is
+/// wrong with it. What must hold before they are done can be said by a definition as well, or it is wrong there.
+pub fn batch_file(text: &str) {
+    for name in ["batch.toml", "batch.json", "batch.yaml"] {
+        let batch = match batch_file::parse(name.into(), text) {
+            Ok(batch) => batch,
+            Err(error) => {
+                assert!(!error.is_empty());
+                continue;
+            }
+        };
+        if name == "batch.json" {
+            let said: Value = serde_json::from_str(text).expect("it was understood");
+            let tasks = said["tasks"].as_array().expect("a list");
+            assert_eq!(batch.tasks.len(), tasks.len());
+            for (task, said_of_it) in batch.tasks.iter().zip(tasks) {
+                assert_eq!(said_of_it["prompt"].as_str(), Some(task.prompt.as_str()));
+                let agent = said_of_it["agent"].as_str().or(said["agent"].as_str());
+                assert_eq!(task.agent.as_deref(), agent);
+            }
+        }
+        for task in &batch.tasks {
+            let mut definition = AgentDefinition::blank(AgentName::new("a").expect("a name"));
+            let said = serde_json::to_value(&task.done_when).expect("it can be said");
+            definition.extra.insert("done-when".to_owned(), said);
+            match DoneWhen::of(&definition) {
+                Ok(read) => assert_eq!(read, task.done_when),
+                Err(error) => assert!(!error.is_empty()),
+            }
         }
     }
 }

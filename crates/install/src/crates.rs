@@ -232,9 +232,24 @@ struct Tracking {
 
 pub(crate) fn tracked(root: &Utf8Path, name: &str) -> Option<Tracked> {
     let text = fs_err::read_to_string(root.join(".crates.toml")).ok()?;
-    let Tracking { v1 } = toml::from_str(&text).ok()?;
+    parse_tracking(&text, name)
+}
+
+fn parse_tracking(text: &str, name: &str) -> Option<Tracked> {
+    let Tracking { v1 } = toml::from_str(text).ok()?;
     v1.into_iter().find_map(|(package, binaries)| parse_tracked(&package, name, binaries))
 }
+
+/// What is known of a crate by `.crates.toml`, with its commit and its binaries, and by a `Cargo.lock`.
+#[doc(hidden)]
+#[must_use]
+pub fn read_tracking(text: &str, name: &str) -> (Option<TrackedParts>, Option<Newest>) {
+    let tracked = parse_tracking(text, name).map(|it| (it.version, it.commit, it.binaries));
+    (tracked, parse_newest(text, name))
+}
+
+#[doc(hidden)]
+pub type TrackedParts = (String, Option<String>, Vec<String>);
 
 /// `ripgrep 15.1.0 (registry+https://...)` or `tool 0.1.0 (git+https://...#<commit>)`.
 fn parse_tracked(package: &str, name: &str, binaries: Vec<String>) -> Option<Tracked> {
@@ -243,6 +258,9 @@ fn parse_tracked(package: &str, name: &str, binaries: Vec<String>) -> Option<Tra
     let source = source.trim_start_matches('(').trim_end_matches(')');
     let commit = source.strip_prefix("git+").and_then(|source| source.rsplit_once('#'));
     let commit = commit.map(|(_, commit)| commit.to_owned());
+    // A binary is a name in `bin`, whatever else stands there.
+    let is_name = |it: &String| Utf8Path::new(it).file_name() == Some(it);
+    let binaries = binaries.into_iter().filter(is_name).collect();
     (found == name).then(|| Tracked { version: version.to_owned(), commit, binaries })
 }
 
@@ -318,10 +336,13 @@ pub(crate) fn newest_in_registry(
     };
     step.run(&cargo.call().arg("generate-lockfile").cwd(root))?;
     let text = fs_err::read_to_string(root.join("Cargo.lock")).map_err(failed())?;
-    let lock: Option<LockFile> = toml::from_str(&text).ok();
-    let packages = lock.into_iter().flat_map(|lock| lock.package);
-    let mut found = packages.filter(|locked| locked.name == name);
-    Ok(found.next().map(|Locked { version, dependencies, .. }| Newest { version, dependencies }))
+    Ok(parse_newest(&text, name))
+}
+
+fn parse_newest(lock: &str, name: &str) -> Option<Newest> {
+    let LockFile { package } = toml::from_str(lock).ok()?;
+    let found = package.into_iter().find(|locked| locked.name == name);
+    found.map(|Locked { version, dependencies, .. }| Newest { version, dependencies })
 }
 
 #[cfg(test)]

@@ -89,10 +89,14 @@ mod step;
 
 pub use bring::Update;
 pub use crates::Newest;
+#[doc(hidden)]
+pub use crates::{TrackedParts, read_tracking};
 pub use entry::EntryError;
 pub use error::{AcquireError, InstallError, Needs, StepError};
 pub use installer::Installer;
 pub use order::find_cycle;
+#[doc(hidden)]
+pub use receipt::read_receipt;
 pub use recipe::{CargoPlace, Entry, Installation, InstallationName, Installations, Source};
 pub use runnable::{Installed, Runnable};
 

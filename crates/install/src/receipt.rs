@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agents_system::cache::{digest, hex};
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::{error::AcquireError, slot::Slot};
@@ -86,6 +86,19 @@ impl Binary {
 }
 
 impl Generation {
+    /// Whether everything that it names is in its slot. What is not ours is neither run nor removed.
+    fn stays(&self) -> bool {
+        let is_name = |name: &str| {
+            let mut parts = Utf8Path::new(name).components();
+            let first = parts.next();
+            first == Some(Utf8Component::Normal(name)) && parts.next().is_none()
+        };
+        let is_below = |it: Utf8Component<'_>| matches!(it, Utf8Component::Normal(_));
+        is_name(&self.dir)
+            && self.within.components().all(is_below)
+            && self.binaries.iter().all(|binary| is_name(&binary.name))
+    }
+
     /// Its directory, or the part of it that was asked for.
     pub(crate) fn base(&self, slot: &Slot) -> Utf8PathBuf {
         part_of(slot.dir.join(&self.dir), &self.within)
@@ -109,7 +122,8 @@ impl State {
     /// `None` for what another layout, or nobody, wrote.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let state: Self = serde_json::from_slice(bytes).ok()?;
-        (state.layout == LAYOUT).then_some(state)
+        let believed = state.layout == LAYOUT && state.generations().all(Generation::stays);
+        believed.then_some(state)
     }
 
     pub(crate) fn new(what: &str) -> Self {
@@ -137,6 +151,19 @@ impl State {
         let before = self.current.replace(generation);
         self.older.splice(0..0, before);
     }
+}
+
+/// A receipt as it would be written again, and the places below its slot that it names.
+#[doc(hidden)]
+#[must_use]
+pub fn read_receipt(bytes: &[u8]) -> Option<(Vec<u8>, Vec<Utf8PathBuf>)> {
+    let state = State::parse(bytes)?;
+    let places = state.generations().flat_map(|it| {
+        let base = part_of(it.dir.clone().into(), &it.within);
+        let binaries = it.binaries.iter().map(|it| base.join("bin").join(&it.name));
+        binaries.collect::<Vec<_>>().into_iter().chain([base])
+    });
+    Some((serde_json::to_vec(&state).ok()?, places.collect()))
 }
 
 /// `within` of `dir`, without a trailing slash when that is all of it.

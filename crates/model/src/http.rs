@@ -26,6 +26,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+#[doc(hidden)]
+pub use self::models::read_models;
 use self::{answer::Connection, body::Sending};
 use crate::{
     answer::Asking,
@@ -322,6 +324,13 @@ fn masked(problem: Problem, secrets: &[SecretString]) -> Problem {
 fn network(doing: &'static str, error: reqwest::Error) -> Problem {
     // The address may hold what is nobody's business.
     Problem::Network { doing, source: Box::new(error.without_url()) }
+}
+
+/// What an answer with this status and body means.
+#[doc(hidden)]
+#[must_use]
+pub fn read_error(status: u16, body: &[u8], model: &str) -> Problem {
+    said::classify(status, Said::body(body), None, model)
 }
 
 /// As much of an error as is worth reading.

@@ -36,6 +36,13 @@ mod screen;
 
 use menu::{How, Menu};
 
+/// The keys in what was typed, in words, each with its length.
+#[doc(hidden)]
+#[must_use]
+pub fn read_keys(typed: &[u8]) -> Vec<(String, usize)> {
+    key::keys(typed)
+}
+
 /// Somebody who can be asked.
 #[derive(Debug, Clone, Copy)]
 pub struct Asker {

@@ -102,12 +102,19 @@ impl CacheFile {
     /// Replaces its content.
     pub fn store<T: Serialize>(&self, value: &T) -> io::Result<()> {
         let payload = postcard::to_allocvec(value).map_err(io::Error::other)?;
+        atomic::write(&self.path, &self.sealed(&payload))
+    }
+
+    /// A file that would be believed, whatever it holds.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn sealed(&self, payload: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER + payload.len());
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&self.layout);
-        bytes.extend_from_slice(&checksum(&payload).to_le_bytes());
-        bytes.extend_from_slice(&payload);
-        atomic::write(&self.path, &bytes)
+        bytes.extend_from_slice(&checksum(payload).to_le_bytes());
+        bytes.extend_from_slice(payload);
+        bytes
     }
 }
 

@@ -434,3 +434,16 @@ fn utf8(dir: &tempfile::TempDir) -> Result<&Utf8Path, IsolateError> {
     let not = || io::Error::other("the path of a directory of ours is not UTF-8");
     Ok(Utf8Path::from_path(dir.path()).ok_or_else(not)?)
 }
+
+/// The commit of a submodule, and its path.
+#[doc(hidden)]
+pub type LinkParts = (String, Vec<u8>);
+
+/// What git printed, as each of its commands is understood: files that differ, commits, and submodules with their commits.
+#[doc(hidden)]
+#[must_use]
+pub fn read_printed(printed: &[u8]) -> (Vec<FileChange>, Vec<Commit>, Vec<LinkParts>) {
+    let links = snapshot::parse_links(printed).into_iter().map(|it| (it.commit, it.path));
+    let commits = changes::parse_commits(&String::from_utf8_lossy(printed));
+    (changes::parse_files(printed), commits, links.collect())
+}

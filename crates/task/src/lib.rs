@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`id`] | what a task is called, and where it stands in its tree |
 //! | [`request`] | what somebody wants to be done: one assignment, or many that start together |
+//! | [`batch_file`] | many of them, as people write them down |
 //! | [`mod@preflight`] | from a request to the agent that will run, or to the rule that stands in the way |
 //! | [`refusal`] | those rules |
 //! | [`effective`] | the agent that will run: the only one that exists from then on |
@@ -66,6 +67,7 @@
 //! A [`Runner`] does all of it: it checks, starts, and lets what was started start others. With a [`Ground`] of your own to stand on,
 //! [`run()`](turns::run) runs one task alone.
 
+pub mod batch_file;
 pub mod broker;
 pub mod dispatch;
 pub mod done_when;

@@ -71,6 +71,8 @@ pub use error::{CargoError, Reason, SourceError, WorkspaceError};
 pub use find::{Glance, Workspaces};
 #[doc(hidden)]
 pub use lockfile::{LockedPackage, locked_packages};
+#[doc(hidden)]
+pub use metadata::read_metadata;
 pub use metadata::{Details, MemberEdge, PackageDetails, Purpose};
 pub use name::CrateName;
 pub use package::{Member, Package, PackageSource, Workspace};

@@ -135,13 +135,26 @@ pub(crate) fn ask(
         args.extend(["--filter-platform", platform]);
     }
     let captured = workspaces.cargo.ask(&args, cwd, ABOUT, workspaces.progress)?;
-    let text = serde_json::from_slice(&captured.stdout);
-    let text = text.map_err(|source| CargoError::Answer { about: ABOUT.to_owned(), source })?;
-    let mut found = understand(&text);
+    let mut found = read(&captured.stdout)?;
     if let Platform::Only(platform) = platform {
         found.details.platform = Some(platform.to_owned());
     }
     Ok(found)
+}
+
+fn read(answer: &[u8]) -> Result<Metadata, CargoError> {
+    let text = serde_json::from_slice(answer);
+    let text = text.map_err(|source| CargoError::Answer { about: ABOUT.to_owned(), source })?;
+    Ok(understand(&text))
+}
+
+/// What cargo answered: members, what they depend on themselves, and the rest.
+///
+/// # Errors
+/// It is no such answer.
+#[doc(hidden)]
+pub fn read_metadata(answer: &[u8]) -> Result<(Vec<Member>, Vec<Package>, Details), CargoError> {
+    read(answer).map(|it| (it.members, it.direct, it.details))
 }
 
 impl Metadata {

@@ -6,7 +6,7 @@ mod assignment;
 mod attach;
 #[cfg(unix)]
 pub(crate) mod background;
-pub(crate) mod batch;
+mod batch;
 #[cfg(unix)]
 pub(crate) mod control;
 pub(crate) mod gc;

@@ -75,6 +75,9 @@ impl Connection {
         let [method, target, version] = words[..] else {
             return Err(broken(format!("the request line `{first}`")));
         };
+        if !version.starts_with("HTTP/1.") {
+            return Err(broken(format!("the version `{version}`")));
+        }
         let headers = lines
             .filter(|line| !line.is_empty())
             .map(|line| {
@@ -90,7 +93,8 @@ impl Connection {
             self.chunks()?
         } else {
             let length = headers.get("content-length").unwrap_or("0");
-            let length = length.parse().map_err(|_| broken(format!("content-length {length}")))?;
+            let length =
+                number(length, 10).ok_or_else(|| broken(format!("content-length {length}")))?;
             self.take(length)?
         };
         let keep_alive = version == "HTTP/1.1" && !headers.has_word("connection", "close");
@@ -124,8 +128,8 @@ impl Connection {
         loop {
             let line = self.line()?;
             let digits = line.split(';').next().unwrap_or_default().trim();
-            let size = usize::from_str_radix(digits, 16)
-                .map_err(|_| broken(format!("the chunk size `{line}`")))?;
+            let size =
+                number(digits, 16).ok_or_else(|| broken(format!("the chunk size `{line}`")))?;
             if size == 0 {
                 // Trailers, then an empty line.
                 while !self.line()?.is_empty() {}
@@ -135,7 +139,9 @@ impl Connection {
                 return Err(broken("a body that is too long"));
             }
             body.extend(self.take(size)?);
-            self.line()?;
+            if !self.line()?.is_empty() {
+                return Err(broken(format!("a chunk that is longer than its size `{line}`")));
+            }
         }
     }
 
@@ -248,6 +254,12 @@ fn reason(status: u16) -> &'static str {
         500..=599 => "Server Error",
         _ => "Status",
     }
+}
+
+/// A number of digits and nothing else: a sign before them is one to us, and to nobody else who reads the same bytes.
+fn number(text: &str, radix: u32) -> Option<usize> {
+    let is_fine = text.chars().all(|it| it.is_digit(radix));
+    is_fine.then(|| usize::from_str_radix(text, radix).ok()).flatten()
 }
 
 fn is_pause(error: &io::Error) -> bool {

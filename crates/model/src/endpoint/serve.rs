@@ -33,7 +33,18 @@ enum After {
 
 /// Answers everything that comes over one connection.
 pub(super) fn serve(mut connection: Connection, shared: &Shared) -> io::Result<()> {
-    while let Some(incoming) = connection.read()? {
+    loop {
+        let incoming = match connection.read() {
+            Ok(Some(incoming)) => incoming,
+            Ok(None) => break,
+            // Where the next request would begin is not known.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                let message = format!("this is no request: {error}");
+                send(&mut connection, 400, &[], &json!({"error": {"message": message}}))?;
+                break;
+            }
+            Err(error) => return Err(error),
+        };
         let after = answer(&mut connection, &incoming, shared)?;
         if after == After::Close || !incoming.keep_alive {
             break;

@@ -106,15 +106,20 @@ fn models_and_tokens() {
 }
 
 #[test]
-fn what_is_not_http_or_too_much_ends_the_connection_and_nothing_else() {
+fn what_is_not_http_or_too_much_is_refused_and_ends_the_connection_and_nothing_else() {
     let endpoint = Endpoint::start(Script::of([Reply::text("one")]));
     for bytes in [
         "nonsense\r\n\r\n".to_owned(),
         format!("POST {CHAT} HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n"),
+        format!("POST {CHAT} HTTP/1.1\r\nContent-Length: +2\r\n\r\n{{}}"),
+        format!("POST {CHAT} HTTP/2\r\n\r\n"),
         format!("POST {CHAT} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+        format!("POST {CHAT} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{{}} \r\n"),
     ] {
         let mut client = Client::new(&endpoint);
         client.send(bytes.as_bytes());
+        let told = client.answer();
+        assert!(told.status == 400 && told.text().contains("no request"), "{bytes}");
         assert_eq!(client.line(), None, "{bytes}");
     }
     assert!(endpoint.received().is_empty());

@@ -9,7 +9,7 @@ use super::{HttpProvider, network};
 use crate::{
     error::{Deadline, Problem},
     provider::ModelInfo,
-    wire::Wire,
+    wire::{Wire, said::bounded},
 };
 
 /// A list of models is short, and is there at once.
@@ -51,21 +51,36 @@ impl HttpProvider {
                 return Err(wrong(format!("it is larger than {MAX_LIST} bytes")));
             }
         }
-        let value: Value = serde_json::from_slice(&bytes)
-            .map_err(|error| wrong(format!("it is not JSON at column {}", error.column())))?;
-        let list = value["data"].as_array().or(value["models"].as_array());
-        let list = list.ok_or_else(|| wrong("it has neither `data` nor `models`".to_owned()))?;
-        Ok(list.iter().filter_map(model).collect())
+        read_models(&bytes)
     }
 }
 
+/// What a list of models says.
+///
+/// # Errors
+/// It is none.
+#[doc(hidden)]
+pub fn read_models(bytes: &[u8]) -> Result<Vec<ModelInfo>, Problem> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| wrong(format!("it is not JSON at column {}", error.column())))?;
+    let list = value["data"].as_array().or(value["models"].as_array());
+    let list = list.ok_or_else(|| wrong("it has neither `data` nor `models`".to_owned()))?;
+    Ok(list.iter().filter_map(model).collect())
+}
+
+/// A model, if it has a name that can be asked for.
 fn model(value: &Value) -> Option<ModelInfo> {
     let id = value["id"].as_str().or(value["name"].as_str())?;
+    let id = id.trim_start_matches("models/");
+    let odd = |it: char| it.is_whitespace() || it.is_control();
+    if id.is_empty() || id.contains(odd) {
+        return None;
+    }
     let title = value["display_name"].as_str().or(value["displayName"].as_str());
     let sizes = ["context_length", "max_input_tokens", "inputTokenLimit", "max_model_len"];
     Some(ModelInfo {
-        id: id.trim_start_matches("models/").to_owned(),
-        title: title.map(str::to_owned).filter(|it| it != id),
+        id: id.to_owned(),
+        title: title.map(bounded).filter(|it| it != id),
         context: sizes.iter().find_map(|key| value[*key].as_u64()),
     })
 }

@@ -27,13 +27,18 @@ pub(super) enum Decoded {
 }
 
 const ESCAPE: u8 = 0x1b;
+/// More parameters than any key has.
+const MAX_PARAMETERS: usize = 64;
 
 /// The first key of what was typed.
 pub(super) fn decode(typed: &[u8]) -> Decoded {
     match typed {
         [] | [ESCAPE] => Decoded::Incomplete,
         [ESCAPE, b'[', rest @ ..] => control_sequence(rest),
+        // Whoever wants it to end is heard, also after an escape.
+        [ESCAPE, 0x03 | 0x04, ..] => Decoded::Key(Key::Interrupt, 2),
         [ESCAPE, b'O'] => Decoded::Incomplete,
+        [ESCAPE, b'O', 0..0x20, ..] => Decoded::Key(Key::Unknown, 2),
         [ESCAPE, b'O', last, ..] => Decoded::Key(movement(*last, &[]), 3),
         [ESCAPE, ESCAPE, ..] => Decoded::Key(Key::Cancel, 1),
         // A key with Alt held.
@@ -47,12 +52,26 @@ pub(super) fn decode(typed: &[u8]) -> Decoded {
     }
 }
 
-/// What follows `ESC [`: parameters, then one byte that says what it is.
+/// What follows `ESC [`: parameters, then one byte that says what it is. Any other byte is a key of its own, and ends it.
 fn control_sequence(rest: &[u8]) -> Decoded {
-    let Some(end) = rest.iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
-        return Decoded::Incomplete;
-    };
-    Decoded::Key(movement(rest[end], &rest[..end]), 2 + end + 1)
+    match rest.iter().position(|byte| !(0x20..0x40).contains(byte)) {
+        Some(end) if (0x40..=0x7e).contains(&rest[end]) => {
+            Decoded::Key(movement(rest[end], &rest[..end]), 2 + end + 1)
+        }
+        Some(end) => Decoded::Key(Key::Unknown, 2 + end),
+        None if rest.len() > MAX_PARAMETERS => Decoded::Key(Key::Unknown, 2 + rest.len()),
+        None => Decoded::Incomplete,
+    }
+}
+
+/// The keys in what was typed, in words, each with its length. What is left at the end has only begun.
+pub(super) fn keys(mut typed: &[u8]) -> Vec<(String, usize)> {
+    let mut keys = Vec::new();
+    while let Decoded::Key(key, length) = decode(typed) {
+        keys.push((format!("{key:?}"), length));
+        typed = typed.get(length..).unwrap_or_default();
+    }
+    keys
 }
 
 fn movement(last: u8, parameters: &[u8]) -> Key {
@@ -105,6 +124,9 @@ mod tests {
             (b"\x1b\x1b", Key::Cancel, 1),
             (b"\x03", Key::Interrupt, 1),
             (b"\x04", Key::Interrupt, 1),
+            (b"\x1b\x03", Key::Interrupt, 2),
+            (b"\x1b[1\x03", Key::Unknown, 3),
+            (b"\x1bO\x03", Key::Unknown, 2),
             (b"\r", Key::Enter, 1),
             (b"\n", Key::Enter, 1),
             (b" ", Key::Char(' '), 1),

@@ -302,7 +302,12 @@ fn is_held(git: &Git, commit: &str) -> Result<bool, GitError> {
 
 pub(super) fn files(git: &Git, base: &str, head: &str) -> Result<Vec<FileChange>, GitError> {
     let listed = git.run(None, ["diff-tree", "-r", "-z", "-M", "--name-status", base, head])?;
-    let mut listed = parts(&listed).map(|it| String::from_utf8_lossy(it).into_owned());
+    Ok(parse_files(&listed))
+}
+
+/// What `diff-tree -z --name-status` printed.
+pub(super) fn parse_files(listed: &[u8]) -> Vec<FileChange> {
+    let mut listed = parts(listed).map(|it| String::from_utf8_lossy(it).into_owned());
     let mut files = Vec::new();
     while let Some(status) = listed.next() {
         let status = status.chars().next().unwrap_or('M');
@@ -311,17 +316,21 @@ pub(super) fn files(git: &Git, base: &str, head: &str) -> Result<Vec<FileChange>
         let Some(path) = listed.next().or(old) else { break };
         files.push(FileChange { status, path });
     }
-    Ok(files)
+    files
 }
 
 fn commits(git: &Git, base: &str, head: &str) -> Result<Vec<Commit>, GitError> {
     let range = format!("{base}..{head}");
     let how =
         ["rev-list", "--reverse", MAX_COMMITS, "--no-commit-header", "--format=%H %s", &range];
-    let listed = git.line(None, how)?;
+    Ok(parse_commits(&git.line(None, how)?))
+}
+
+/// What `rev-list --format='%H %s'` printed.
+pub(super) fn parse_commits(listed: &str) -> Vec<Commit> {
     let split = |line: &str| {
         let (id, subject) = line.split_once(' ').unwrap_or((line, ""));
         Commit { id: id.to_owned(), subject: subject.to_owned() }
     };
-    Ok(listed.lines().map(split).collect())
+    listed.lines().map(split).collect()
 }

@@ -185,7 +185,12 @@ impl Shelf {
 
     pub(super) fn read(&self, slug: &str) -> io::Result<Record> {
         let bytes = fs_err::read(self.beside(slug, "json"))?;
-        serde_json::from_slice(&bytes).map_err(io::Error::other)
+        let record: Record = serde_json::from_slice(&bytes).map_err(io::Error::other)?;
+        // What is removed by it would be somebody else's.
+        if record.slug != slug {
+            return Err(io::Error::other(format!("it is the record of `{}`", record.slug)));
+        }
+        Ok(record)
     }
 
     /// Forgets a worktree that is gone. The lock goes last: nobody may take it for that of another one meanwhile, and names are

@@ -24,8 +24,8 @@ pub(super) struct Snapshot {
 /// Another repository's commit in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Link {
-    commit: String,
-    path: Vec<u8>,
+    pub(super) commit: String,
+    pub(super) path: Vec<u8>,
 }
 
 /// How to make one.
@@ -67,7 +67,7 @@ impl Camera<'_> {
             self.uncover(&git)?;
         }
         let tracked = git.run(self.lock, ["ls-files", "-s", "-z"])?;
-        let stored: Vec<Link> = parts(&tracked).filter_map(link).collect();
+        let stored = parse_links(&tracked);
         let links = links.unwrap_or_else(|| stored.clone());
         // Git looks into submodules, with whatever configuration they have: they take no part.
         for link in &stored {
@@ -135,7 +135,7 @@ impl Camera<'_> {
         let git = self.git.clone().with_index(&own);
         self.uncover(&git)?;
         let tracked = git.run(self.lock, ["ls-files", "-s", "-z"])?;
-        let links: Vec<Vec<u8>> = parts(&tracked).filter_map(link).map(|it| it.path).collect();
+        let links: Vec<Vec<u8>> = parse_links(&tracked).into_iter().map(|it| it.path).collect();
         let paths = paths.iter().filter(|it| !links.contains(it));
         let (present, missing): (Vec<_>, Vec<_>) = paths.partition(|it| is_file(self.root, it));
         for (option, paths) in [("--force-remove", missing), ("--add", present)] {
@@ -185,7 +185,12 @@ fn is_file(root: &Utf8Path, path: &[u8]) -> bool {
 /// The submodules in a commit.
 pub(super) fn links_of(git: &Git, commit: &str) -> Result<Vec<Link>, GitError> {
     let listed = git.run(None, ["ls-tree", "-r", "-z", "--full-tree", commit])?;
-    Ok(parts(&listed).filter_map(link).collect())
+    Ok(parse_links(&listed))
+}
+
+/// The submodules in what `ls-files -s -z` or `ls-tree -r -z` printed.
+pub(super) fn parse_links(listed: &[u8]) -> Vec<Link> {
+    parts(listed).filter_map(link).collect()
 }
 
 /// `160000 <commit> <stage>\t<path>` of an index, `160000 commit <commit>\t<path>` of a tree.
@@ -194,7 +199,9 @@ fn link(line: &[u8]) -> Option<Link> {
     let rest = rest.strip_prefix(b"commit ").unwrap_or(rest);
     let tab = rest.iter().position(|it| *it == b'\t')?;
     let commit = std::str::from_utf8(&rest[..tab]).ok()?.split(' ').next()?;
-    Some(Link { commit: commit.to_owned(), path: rest[tab + 1..].to_owned() })
+    let path = rest[tab + 1..].to_owned();
+    let is_commit = !commit.is_empty() && commit.bytes().all(|it| it.is_ascii_hexdigit());
+    (is_commit && !path.is_empty()).then(|| Link { commit: commit.to_owned(), path })
 }
 
 fn is_below(path: &[u8], dir: &[u8]) -> bool {

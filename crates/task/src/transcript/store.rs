@@ -302,7 +302,13 @@ impl Store {
             }
             Err(source) => return Err(TranscriptError::Io { path, source }),
         };
-        serde_json::from_slice(&bytes).map_err(|source| TranscriptError::Malformed { path, source })
+        let meta: Result<Meta, _> = serde_json::from_slice(&bytes);
+        // What is removed or resumed by it would be somebody else's.
+        let own = meta.and_then(|it| match it.id == id {
+            true => Ok(it),
+            false => Err(serde::de::Error::custom("it is that of another task")),
+        });
+        own.map_err(|source| TranscriptError::Malformed { path, source })
     }
 
     fn text(&self, id: TaskId) -> Result<String, TranscriptError> {

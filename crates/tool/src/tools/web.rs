@@ -15,6 +15,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use address::PrivateAddresses;
+#[doc(hidden)]
+pub use address::is_private;
+#[doc(hidden)]
+pub use search::read_hits;
 pub use search::{Engine, Hit, Service, ServiceEngine, WebSearch, WebSearchInput};
 pub use sites::Sites;
 #[doc(hidden)]
@@ -92,6 +96,12 @@ fn parse(text: &str) -> Result<Url, ToolError> {
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(ToolError::failed("an address with a name or password in it is not read"));
+    }
+    // Addresses may have others, names of machines do not; and a `*` in a rule would be a pattern.
+    let is_fine = |it: char| it.is_ascii_alphanumeric() || "-._:[]".contains(it);
+    let host = url.host_str().unwrap_or_default();
+    if host.is_empty() || !host.chars().all(is_fine) {
+        return Err(ToolError::failed(format!("`{host}` is no name of a host")));
     }
     Ok(url)
 }

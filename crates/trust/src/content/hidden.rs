@@ -46,7 +46,9 @@ pub(super) fn find(text: &str) -> Vec<Suspicion> {
             continue;
         }
         let (start, c) = chars[at];
-        let before = at.checked_sub(1).map(|at| chars[at].1);
+        // What is hidden itself is no reason to hide something after it.
+        let follows_hidden = runs.last().is_some_and(|(_, range)| range.end == start);
+        let before = at.checked_sub(1).filter(|_| !follows_hidden).map(|at| chars[at].1);
         let after = chars.get(at + 1).map(|(_, c)| *c);
         let Some(kind) = kind(c, at, before, after) else { continue };
         let end = start + c.len_utf8();
@@ -137,15 +139,18 @@ fn is_ideograph_or_math(c: char) -> bool {
     matches!(c, '\u{2200}'..='\u{22ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
+// The scripts below have characters without a shape of their own. They are not letters: a row of them would excuse itself.
+
 fn is_mongolian(c: char) -> bool {
-    matches!(c, '\u{1800}'..='\u{18af}')
+    matches!(c, '\u{1800}'..='\u{180a}' | '\u{1810}'..='\u{18af}')
 }
 
 fn runs_leftwards(c: char) -> bool {
-    matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
+    matches!(c, '\u{590}'..='\u{61b}' | '\u{61d}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
 }
 
 fn joins_letters(c: char) -> bool {
     runs_leftwards(c)
-        || matches!(c, '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
+        || matches!(c, '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}')
+        || matches!(c, '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{17ff}')
 }

@@ -24,6 +24,8 @@ fn hidden_characters_are_found_and_shown() {
         ("f\u{2061}(x)", "not drawn", "f\\u{2061}(x)"),
         ("a\u{3164}b", "not drawn", "a\\u{3164}b"),
         ("\u{e0b0}", "private use", "\\u{e0b0}"),
+        ("\u{61c}\u{61c}\u{61c}", "direction", "\\u{061c}\\u{061c}\\u{061c}"),
+        ("\u{1820}\u{180b}\u{180c}", "not drawn", "\u{1820}\u{180b}\\u{180c}"),
         ("a\u{1b}[2Jb", "control", "a\\u{001b}[2Jb"),
         ("a\rb", "control", "a\\u{000d}b"),
     ] {

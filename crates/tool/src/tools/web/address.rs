@@ -47,7 +47,8 @@ pub(super) async fn resolve(
 }
 
 /// Whether an address is not one of the public network. What is not known to be public is not.
-fn is_private(address: IpAddr) -> bool {
+#[must_use]
+pub fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_private_v4(address),
         IpAddr::V6(address) => is_private_v6(address),

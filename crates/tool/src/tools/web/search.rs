@@ -185,19 +185,7 @@ impl ServiceEngine {
             return Err(self.refused(status));
         }
         let body = super::body(response).await.map_err(told)?;
-        let answer: Value = serde_json::from_slice(&body)
-            .map_err(|_| failed("answered with something that is no JSON".to_owned()))?;
-        let (list, excerpt) = match self.service {
-            Service::Brave => ("/web/results", "description"),
-            Service::Tavily | Service::Searxng => ("/results", "content"),
-        };
-        let results = match answer.pointer(list) {
-            Some(Value::Array(results)) => results.as_slice(),
-            // Brave leaves the part out if there is nothing in it.
-            None if self.service == Service::Brave && answer.is_object() => &[],
-            _ => return Err(failed("answered without a list of results".to_owned())),
-        };
-        Ok(results.iter().filter_map(|it| hit(it, excerpt)).take(limit).collect())
+        read_hits(self.service, &body, limit)
     }
 
     fn request(&self, query: &str, limit: usize) -> Result<reqwest::RequestBuilder, ToolError> {
@@ -274,6 +262,28 @@ impl Engine for ServiceEngine {
     }
 }
 
+/// What a service answered.
+///
+/// # Errors
+/// It is no list of results.
+#[doc(hidden)]
+pub fn read_hits(service: Service, body: &[u8], limit: usize) -> Result<Vec<Hit>, ToolError> {
+    let failed = |what: &str| ToolError::failed(format!("{} answered {what}", service.name()));
+    let answer: Value =
+        serde_json::from_slice(body).map_err(|_| failed("with something that is no JSON"))?;
+    let (list, excerpt) = match service {
+        Service::Brave => ("/web/results", "description"),
+        Service::Tavily | Service::Searxng => ("/results", "content"),
+    };
+    let results = match answer.pointer(list) {
+        Some(Value::Array(results)) => results.as_slice(),
+        // Brave leaves the part out if there is nothing in it.
+        None if service == Service::Brave && answer.is_object() => &[],
+        _ => return Err(failed("without a list of results")),
+    };
+    Ok(results.iter().filter_map(|it| hit(it, excerpt)).take(limit).collect())
+}
+
 /// A result, if it leads somewhere.
 fn hit(result: &Value, excerpt: &str) -> Option<Hit> {
     let text = |key: &str| {
@@ -283,6 +293,9 @@ fn hit(result: &Value, excerpt: &str) -> Option<Hit> {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         text[..text.floor_char_boundary(EXCERPT)].to_owned()
     };
-    let url = result.get("url").and_then(Value::as_str)?.to_owned();
-    Some(Hit { title: text("title"), excerpt: text(excerpt), url })
+    let url = result.get("url").and_then(Value::as_str)?.trim();
+    // It stands on a line of its own, which nobody else may begin.
+    let odd = |it: char| it.is_whitespace() || it.is_control();
+    let leads = !url.is_empty() && url.len() <= EXCERPT && !url.contains(odd);
+    leads.then(|| Hit { title: text("title"), excerpt: text(excerpt), url: url.to_owned() })
 }
