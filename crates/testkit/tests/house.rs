@@ -276,6 +276,40 @@ fn every_room_is_on_the_map() {
     }
 }
 
+/// The third column of the page, as names of rooms: those that it has, and, where it says so, all that these may know.
+fn known_on_the_page(cell: &str, below: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
+    if cell == "all rooms below" {
+        return below.clone();
+    }
+    let named: BTreeSet<&str> = cell.split('`').skip(1).step_by(2).collect();
+    let rooms = ROOMS.iter().filter(|(name, _)| named.contains(name.trim_start_matches("agents-")));
+    let all = cell.contains("what is below");
+    rooms
+        .flat_map(|(name, known)| known.iter().filter(move |_| all).chain([name]))
+        .copied()
+        .collect()
+}
+
+#[test]
+fn the_page_of_the_house_has_the_rooms_in_their_order_and_whom_they_know() {
+    let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let inside: BTreeSet<&str> = ROOMS.iter().map(|it| it.0).filter(|it| !is_outside(it)).collect();
+    // What tests the house stands beside it.
+    let mut below: BTreeSet<&str> =
+        inside.into_iter().filter(|it| !["agents-testkit", "agents-fuzz"].contains(it)).collect();
+    for row in page.lines().filter_map(|line| line.strip_prefix("| [`")) {
+        let Some((name, rest)) = row.split_once("`](../crates/") else { continue };
+        let known = rest.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        let is_it = |it: &&(&str, _)| it.0.trim_start_matches("agents-") == name;
+        let (room, allowed) = ROOMS.iter().find(is_it).unwrap();
+        assert!(below.remove(room), "{room} is there twice, or stands beside the house");
+        let allowed: BTreeSet<&str> = allowed.iter().copied().collect();
+        assert_eq!(known_on_the_page(known, &below), allowed, "whom {room} may know");
+        assert!(allowed.is_subset(&below), "{room} stands below what it knows");
+    }
+    assert!(below.is_empty(), "docs/architecture.md does not tell of {below:?}");
+}
+
 #[test]
 fn no_file_is_longer_than_two_files() {
     for path in sources() {
