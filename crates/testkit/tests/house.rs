@@ -219,6 +219,57 @@ fn rooms_are_published_and_what_tests_them_is_not() {
     }
 }
 
+/// What a room is for, in the words of its `lib.rs`: the paragraphs before the first table, drawing or example, without links to
+/// items, which only lead somewhere in the documentation.
+fn first_words(code: &str) -> String {
+    let lines = code.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
+    let text: Vec<&str> = lines.collect();
+    let text = text.join("\n");
+    let is_prose = |part: &&str| !part.starts_with(['|', '`', '#', '-']);
+    let prose: Vec<&str> = text.split("\n\n").take_while(is_prose).collect();
+    let mut plain = String::new();
+    let mut rest = prose.join("\n\n");
+    while let Some((before, after)) = rest.split_once("[`") {
+        let (name, after) = after.split_once("`]").unwrap();
+        let after = match after.strip_prefix('(') {
+            Some(target) => target.split_once(')').unwrap().1,
+            None => after,
+        };
+        plain.push_str(&format!("{before}`{name}`"));
+        rest = after.to_owned();
+    }
+    plain + &rest
+}
+
+/// Whoever finds a room in a registry sees its README, and nothing else of the repository.
+#[test]
+fn every_package_has_a_readme_and_the_licences() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let (_, repository) = manifest.split_once("repository = \"").unwrap();
+    let repository = repository.split('"').next().unwrap();
+    for package in packages().iter().filter(|it| it["publish"].is_null()) {
+        let name = package["name"].as_str().unwrap();
+        let dir = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+        for file in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            let theirs = fs::read_to_string(dir.join(file)).unwrap_or_default();
+            assert_eq!(theirs, fs::read_to_string(root().join(file)).unwrap(), "{file} of {name}");
+        }
+        let Ok(code) = fs::read_to_string(dir.join("src/lib.rs")) else {
+            assert_eq!(package["readme"], "../../README.md", "that of the program is that of all");
+            continue;
+        };
+        let page = format!(
+            "# {name}\n\n{}\n\nA room of [`cargo agents`]({repository}): what it holds, its main types and an example are in its \
+             [documentation](https://docs.rs/{name}), how it stands with the others in \
+             [the house]({repository}/blob/main/docs/architecture.md).\n\n\
+             Licensed under MIT or Apache-2.0, as you like.\n",
+            first_words(&code),
+        );
+        let file = dir.join("README.md");
+        agents_testkit::pages::check_generated(file.to_str().unwrap(), &page);
+    }
+}
+
 #[test]
 fn every_feature_is_described() {
     let page = fs::read_to_string(root().join("docs/release.md")).unwrap();
