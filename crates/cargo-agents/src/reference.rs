@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::args;
 
+mod keys;
+mod plan_file;
+
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
 /// The words that stand before a command, and the command, without options that count everywhere.
@@ -64,6 +67,22 @@ fn the_page_of_commands_holds_all_of_them() {
         page.push_str(&format!("\n{level} `{path}`\n\n{about}.\n\n```text\n{help}\n```\n"));
     }
     check_generated(&format!("{DOCS}/commands.md"), &page);
+}
+
+/// The first column of the table below this heading.
+fn first_column(page: &str, heading: &str) -> Vec<String> {
+    let (_, rest) = page.split_once(&format!("## {heading}\n")).unwrap();
+    let rows = rest.lines().skip_while(|line| !line.starts_with('|'));
+    let rows = rows.take_while(|line| line.starts_with('|')).skip(2);
+    rows.map(|row| row.split('|').nth(1).unwrap_or_default().trim().to_owned()).collect()
+}
+
+#[test]
+fn the_readme_has_every_exit_code() {
+    let read = |page: &str| fs_err::read_to_string(format!("{DOCS}/{page}")).unwrap();
+    let codes = first_column(&read("commands.md"), "Exit codes");
+    assert!(codes.contains(&"130".to_owned()), "{codes:?}");
+    assert_eq!(first_column(&read("../README.md"), "Exit codes"), codes);
 }
 
 /// A table of what can be in each variant: the value of its tag, what it means, and its fields.

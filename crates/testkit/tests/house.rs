@@ -219,6 +219,57 @@ fn rooms_are_published_and_what_tests_them_is_not() {
     }
 }
 
+/// What a room is for, in the words of its `lib.rs`: the paragraphs before the first table, drawing or example, without links to
+/// items, which only lead somewhere in the documentation.
+fn first_words(code: &str) -> String {
+    let lines = code.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
+    let text: Vec<&str> = lines.collect();
+    let text = text.join("\n");
+    let is_prose = |part: &&str| !part.starts_with(['|', '`', '#', '-']);
+    let prose: Vec<&str> = text.split("\n\n").take_while(is_prose).collect();
+    let mut plain = String::new();
+    let mut rest = prose.join("\n\n");
+    while let Some((before, after)) = rest.split_once("[`") {
+        let (name, after) = after.split_once("`]").unwrap();
+        let after = match after.strip_prefix('(') {
+            Some(target) => target.split_once(')').unwrap().1,
+            None => after,
+        };
+        plain.push_str(&format!("{before}`{name}`"));
+        rest = after.to_owned();
+    }
+    plain + &rest
+}
+
+/// Whoever finds a room in a registry sees its README, and nothing else of the repository.
+#[test]
+fn every_package_has_a_readme_and_the_licences() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let (_, repository) = manifest.split_once("repository = \"").unwrap();
+    let repository = repository.split('"').next().unwrap();
+    for package in packages().iter().filter(|it| it["publish"].is_null()) {
+        let name = package["name"].as_str().unwrap();
+        let dir = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+        for file in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            let theirs = fs::read_to_string(dir.join(file)).unwrap_or_default();
+            assert_eq!(theirs, fs::read_to_string(root().join(file)).unwrap(), "{file} of {name}");
+        }
+        let Ok(code) = fs::read_to_string(dir.join("src/lib.rs")) else {
+            assert_eq!(package["readme"], "../../README.md", "that of the program is that of all");
+            continue;
+        };
+        let page = format!(
+            "# {name}\n\n{}\n\nA room of [`cargo agents`]({repository}): what it holds, its main types and an example are in its \
+             [documentation](https://docs.rs/{name}), how it stands with the others in \
+             [the house]({repository}/blob/main/docs/architecture.md).\n\n\
+             Licensed under MIT or Apache-2.0, as you like.\n",
+            first_words(&code),
+        );
+        let file = dir.join("README.md");
+        agents_testkit::pages::check_generated(file.to_str().unwrap(), &page);
+    }
+}
+
 #[test]
 fn every_feature_is_described() {
     let page = fs::read_to_string(root().join("docs/release.md")).unwrap();
@@ -274,6 +325,40 @@ fn every_room_is_on_the_map() {
             "README.md does not tell of {room}"
         );
     }
+}
+
+/// The third column of the page, as names of rooms: those that it has, and, where it says so, all that these may know.
+fn known_on_the_page(cell: &str, below: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
+    if cell == "all rooms below" {
+        return below.clone();
+    }
+    let named: BTreeSet<&str> = cell.split('`').skip(1).step_by(2).collect();
+    let rooms = ROOMS.iter().filter(|(name, _)| named.contains(name.trim_start_matches("agents-")));
+    let all = cell.contains("what is below");
+    rooms
+        .flat_map(|(name, known)| known.iter().filter(move |_| all).chain([name]))
+        .copied()
+        .collect()
+}
+
+#[test]
+fn the_page_of_the_house_has_the_rooms_in_their_order_and_whom_they_know() {
+    let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let inside: BTreeSet<&str> = ROOMS.iter().map(|it| it.0).filter(|it| !is_outside(it)).collect();
+    // What tests the house stands beside it.
+    let mut below: BTreeSet<&str> =
+        inside.into_iter().filter(|it| !["agents-testkit", "agents-fuzz"].contains(it)).collect();
+    for row in page.lines().filter_map(|line| line.strip_prefix("| [`")) {
+        let Some((name, rest)) = row.split_once("`](../crates/") else { continue };
+        let known = rest.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        let is_it = |it: &&(&str, _)| it.0.trim_start_matches("agents-") == name;
+        let (room, allowed) = ROOMS.iter().find(is_it).unwrap();
+        assert!(below.remove(room), "{room} is there twice, or stands beside the house");
+        let allowed: BTreeSet<&str> = allowed.iter().copied().collect();
+        assert_eq!(known_on_the_page(known, &below), allowed, "whom {room} may know");
+        assert!(allowed.is_subset(&below), "{room} stands below what it knows");
+    }
+    assert!(below.is_empty(), "docs/architecture.md does not tell of {below:?}");
 }
 
 #[test]

@@ -256,7 +256,7 @@ pub enum List {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Each after the members that it depends on.
+    /// Each after the members that it depends on: to be built, and to be tested as far as that is no circle.
     #[default]
     Dependencies,
     /// All at once, as far as limits allow.

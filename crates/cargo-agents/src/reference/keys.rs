@@ -1,0 +1,193 @@
+//! The pages of keys are written by hand, and hold the keys that are read: no more, and no less.
+//!
+//! A table says itself what it may hold, to whoever writes something else: so each is given a key that nobody has.
+
+use std::collections::BTreeSet;
+
+use agents_model::settings::ModelSettings;
+use agents_plan::engine::settings::RestateSettings;
+use agents_plugin::{
+    config::{Config, ConfigError},
+    manifest::{Manner, parse::parse_manifest},
+};
+use agents_system::{dirs::Dirs, finding::Finding};
+use agents_task::{secret::SecretSettings, settings::TaskSettings, telemetry::TelemetrySettings};
+use agents_testkit::{book, scratch::Scratch};
+use agents_tool::settings::ToolSettings;
+
+/// Like no key that there is, so that none is suggested.
+const STRANGE: &str = "qqqqqqqqqqqqqqqqqqqqqqqq";
+
+/// Keys with all that stands in front of them, as `tasks.max-turns`.
+type Keys = BTreeSet<String>;
+
+/// `[[tasks.start-hooks]]` is `tasks.start-hooks`, `[[skills]] source` is `skills.source`, and the name that somebody chooses is
+/// `NAME`.
+fn path(label: &str, key: &str) -> String {
+    let label = label.replace("]] ", ".").replace("<name>", "NAME");
+    let label = label.trim_matches(['[', ']']);
+    [label, key].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(".")
+}
+
+/// A table that has a key is one itself.
+fn with_tables(keys: Keys) -> Keys {
+    let mut all = keys.clone();
+    for key in keys {
+        let mut rest = key.as_str();
+        while let Some((table, _)) = rest.rsplit_once('.') {
+            all.insert(table.to_owned());
+            rest = table;
+        }
+    }
+    all
+}
+
+/// The keys that are allowed where a strange one was found.
+fn allowed(findings: &[Finding]) -> Keys {
+    let unknown = format!("unknown key `{STRANGE}`");
+    let mut keys = Keys::new();
+    for finding in findings {
+        let Some(rest) = finding.message.strip_prefix(&unknown) else { continue };
+        let label = rest.strip_prefix(" in ").unwrap_or_default();
+        let hint = finding.hint.as_deref().unwrap();
+        let list = hint.strip_prefix("allowed here: ").unwrap();
+        keys.extend(list.split('`').skip(1).step_by(2).map(|key| path(label, key)));
+    }
+    keys
+}
+
+/// The keys that a page has rows for: in tables whose first column is `key`, or ``key of `[table]` ``. In the first one the
+/// table is that of the heading, if it is one.
+fn rows(page: &str) -> Keys {
+    let (mut heading, mut of) = (String::new(), None::<String>);
+    let mut keys = Keys::new();
+    for line in page.lines() {
+        if line.starts_with('#') {
+            let name = line.split('`').nth(1).filter(|it| it.starts_with('['));
+            heading = name.unwrap_or_default().to_owned();
+            keys.extend(name.map(|table| path(table, "")));
+        }
+        let Some(cells) = line.strip_prefix("| ") else {
+            of = of.filter(|_| line.starts_with('|'));
+            continue;
+        };
+        let cell = cells.split(" |").next().unwrap_or_default();
+        if let Some(table) = &of {
+            for name in cell.split('`').skip(1).step_by(2) {
+                let name = name.split(" = ").next().unwrap_or_default();
+                keys.insert(match name.split_once("] ") {
+                    Some((label, key)) => path(label, key),
+                    None if name.starts_with('[') => path(name, ""),
+                    None => path(table, name),
+                });
+            }
+        } else if cell == "key" {
+            of = Some(heading.clone());
+        } else if let Some(table) = cell.strip_prefix("key of `[") {
+            of = Some(table.trim_end_matches('`').to_owned());
+        }
+    }
+    keys
+}
+
+fn page(name: &str) -> String {
+    book::read(&book::root().join("docs").join(name))
+}
+
+/// Holds `rows` against what is `read`; the keys of `elsewhere` are known by other words, which the text has.
+fn compare(rows: Keys, read: Keys, elsewhere: &[&str], text: &str) {
+    let (rows, mut read) = (with_tables(rows), with_tables(read));
+    assert!(read.len() > 40, "tables say no longer what they may hold: {read:?}");
+    for key in elsewhere {
+        assert!(read.remove(*key), "`{key}` is not read");
+        let word = key.rsplit('.').next().unwrap();
+        assert!(text.contains(word), "`{word}` is nowhere on the page");
+    }
+    let missing: Vec<&String> = read.difference(&rows).collect();
+    let invented: Vec<&String> = rows.difference(&read).collect();
+    assert!(missing.is_empty(), "read, and on no page: {missing:?}");
+    assert!(invented.is_empty(), "on a page, and not read: {invented:?}");
+}
+
+#[test]
+fn the_pages_of_the_configuration_hold_every_key() {
+    let tables = [
+        "",
+        "[defaults]",
+        "[[registry]]",
+        "[plugins]",
+        "[sandbox]",
+        "[agents]",
+        "[tasks]",
+        "[[tasks.start-hooks]]",
+        "[[tasks.stop-hooks]]",
+        "[engine]",
+        "[engine.restate]",
+        "[telemetry]",
+        "[secrets.NAME]",
+        "[web]",
+        "[web.search]",
+        "[mcp-servers.NAME]",
+        "[providers.NAME]",
+        "[models]",
+        "[[models.known]]",
+        "[models.known.price]",
+    ];
+    let text: String = tables.iter().map(|table| format!("{table}\n{STRANGE} = 1\n")).collect();
+    let scratch = Scratch::new();
+    let dirs = Dirs::below(scratch.root());
+    let file = Config::file(&dirs);
+    fs_err::create_dir_all(&dirs.config).unwrap();
+    fs_err::write(&file, &text).unwrap();
+    let told: [Option<ConfigError>; 7] = [
+        Config::load(&dirs).err(),
+        TaskSettings::parse(&file, &text).err(),
+        RestateSettings::parse(&file, &text).err(),
+        TelemetrySettings::parse(&file, &text).err(),
+        SecretSettings::parse(&file, &text, &dirs.config).err(),
+        ToolSettings::parse(&file, &text, &dirs.config).err(),
+        ModelSettings::parse(&file, &text, &dirs.config).err(),
+    ];
+    let mut read = Keys::new();
+    for error in told {
+        let Some(ConfigError::Invalid { findings, .. }) = error else { panic!("{error:?}") };
+        read.extend(allowed(&findings));
+    }
+    // What anybody may call as they like.
+    read.extend(["roles", "aliases", "agents"].map(|it| format!("models.{it}.NAME")));
+    let pages = ["configuration.md", "models.md", "tools.md", "secrets.md", "telemetry.md"];
+    let rows = pages.iter().flat_map(|name| rows(&page(name))).collect();
+    // The words of Symposium.
+    let elsewhere = ["agent", "plugin-source", "logging", "sync-debounce-secs"];
+    compare(rows, read, &elsewhere, &page("configuration.md"));
+}
+
+#[test]
+fn the_page_of_manifests_holds_every_key() {
+    let tables = [
+        "name = \"demo\"",
+        "[[installations]]\nname = \"tool\"",
+        "[subcommand.NAME]",
+        "[[skills]]",
+        "[skills.source]",
+        "[[hooks]]",
+        "[sandbox]",
+        "[[predicate]]",
+        "[[plugins]]",
+        "[plugins.source]",
+        "[defaults]",
+    ];
+    let text: String = tables.iter().map(|table| format!("{table}\n{STRANGE} = 1\n")).collect();
+    let parsed = parse_manifest("SYMPOSIUM.toml".into(), &text, Manner::Embedded, None);
+    let text = page("manifest.md");
+    let read = allowed(&parsed.findings);
+    // Other tools keep keys of their own there, so that none is strange.
+    let rows = rows(&text).into_iter().filter(|it| !it.starts_with("mcp_servers.")).collect();
+    // The other vocabulary; and what is known in order to say that there is no such thing.
+    let refused = ["plugins.source.git", "plugins.source.path", "skills.source.crate"];
+    let is_told_otherwise =
+        |key: &&String| key.ends_with("depends-on") || refused.contains(&key.as_str());
+    let elsewhere: Vec<String> = read.iter().filter(is_told_otherwise).cloned().collect();
+    let elsewhere: Vec<&str> = elsewhere.iter().map(String::as_str).collect();
+    compare(rows, read, &elsewhere, &text);
+}
