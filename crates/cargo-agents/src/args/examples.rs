@@ -70,7 +70,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[("search sqlx", ""), ("search migrations --offline", "only what is on this machine")],
     ),
     ("self-update", &[("self-update", "")]),
-    ("uninstall", &[("uninstall --dry-run", "see what that would be"), ("uninstall", "")]),
+    (
+        "uninstall",
+        &[
+            ("uninstall --dry-run", "see what that would be"),
+            ("uninstall", ""),
+            ("uninstall --purge", "and nothing of our own stays, after a question"),
+        ],
+    ),
     (
         "doctor",
         &[
