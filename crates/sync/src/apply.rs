@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// How long another sync may take before we give up.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 /// How the name of a directory begins in which a skill is put together or taken apart.
 const BUILDING: &str = ".agents-building-";
 
