@@ -27,12 +27,31 @@
 //! | [`select`](mod@select) | choosing one when nobody named one |
 //! | [`commands`] | the hosts' workflow commands |
 //!
+//! Somebody wrote an agent for Claude Code; here it is for Codex, with what Codex cannot be told:
+//!
 //! ```
-//! use agents_agent::tools::{Tools, ToolPattern};
-//! let tools = Tools { allow: Some(vec![ToolPattern::new("read"), ToolPattern::new("bash")]), deny: vec![ToolPattern::new("bash")] };
-//! assert!(tools.allows("read"));
-//! assert!(!tools.allows("bash"), "what is taken away stays away");
-//! assert!(!tools.allows("write"));
+//! use agents_agent::{definition::{Dialect, Source}, parse::{Input, Strictness, parse}, render::render};
+//!
+//! let text = "---
+//! name: reviewer
+//! description: Use after a change
+//! tools: Read, Grep
+//! maxTurns: 20
+//! ---
+//! You look for what is wrong.
+//! ";
+//! let (dialect, source, strictness) = (Dialect::Claude, Source::Project, Strictness::Strict);
+//! let (agent, findings) = parse(&Input { file: "reviewer.md".into(), text, dialect, source, strictness });
+//! let agent = agent.ok_or("it is sound")?;
+//! assert!(findings.is_empty());
+//! assert!(agent.tools.allows("read") && !agent.tools.allows("bash"));
+//!
+//! let role = render(&agent, Dialect::Codex);
+//! assert_eq!(role.file_name, "reviewer.toml");
+//! assert!(role.text.contains("You look for what is wrong."));
+//! // What is lost is a value, not a surprise.
+//! assert!(!role.losses.is_empty());
+//! # Ok::<(), &str>(())
 //! ```
 
 pub mod agents;

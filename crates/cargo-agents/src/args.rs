@@ -206,6 +206,12 @@ pub(crate) enum Command {
         /// Also what was edited after we wrote it
         #[arg(long)]
         overwrite: bool,
+        /// Also your configuration, what is remembered (transcripts, journals, notes) and the cache
+        #[arg(long)]
+        purge: bool,
+        /// Do not ask before that
+        #[arg(long, requires = "purge")]
+        yes: bool,
         /// Only say what would be taken back
         #[arg(long)]
         dry_run: bool,

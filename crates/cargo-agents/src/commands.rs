@@ -26,6 +26,7 @@ pub(crate) mod mcp;
 pub(crate) mod model;
 pub(crate) mod plan;
 pub(crate) mod plugin;
+pub(crate) mod purge;
 pub(crate) mod sandboxed;
 pub(crate) mod search;
 pub(crate) mod secret;

@@ -107,12 +107,22 @@ fn resolve(here: &Here<'_>, offered: &Offered<'_>, output: &Output) -> Result<Ca
     Ok(prepared.call)
 }
 
+/// Who says that it must be.
+pub(crate) const IS_CONFINED: &str = "`[sandbox] plugins` in config.toml says that it is confined";
+
 /// What should be confined never runs otherwise.
 fn unconfined(offered: &Offered<'_>, error: &ConfineError) -> Failure {
-    let (name, plugin) = (&offered.subcommand.name, &offered.plugin.name);
-    Failure::new(ErrorKind::Refused, format!("`{name}` of `{plugin}` did not run: {error}"))
-        .code(Code::NoSandbox)
-        .hint("`[sandbox] plugins` in config.toml says that it is confined")
+    let said = not_confined(&offered.subcommand.name, &offered.plugin.name, error);
+    Failure::new(ErrorKind::Refused, said).code(Code::NoSandbox).hint(IS_CONFINED)
+}
+
+/// That a command of a plugin did not run.
+pub(crate) fn not_confined(
+    command: impl std::fmt::Display,
+    plugin: impl std::fmt::Display,
+    error: &ConfineError,
+) -> String {
+    format!("`{command}` of `{plugin}` did not run: {error}")
 }
 
 /// What makes this program do the work of a first-party plugin's command. Such a command applies everywhere and its

@@ -36,6 +36,7 @@ use crate::{
     commands::{
         agreed::{Audited, Terms},
         doctor::Treatment,
+        purge::Consent,
         sync_hosts::Mode,
         update,
         use_plugin::{Manner, Place},
@@ -157,9 +158,15 @@ fn obey(
         }
         Some(Command::Search { query }) => commands::search::run(settings, output, &query),
         Some(Command::SelfUpdate) => commands::self_update::run(settings, output),
-        Some(Command::Uninstall { overwrite, dry_run }) => {
+        Some(Command::Uninstall { overwrite, purge, yes, dry_run }) => {
             let mode = if dry_run { Mode::DryRun } else { Mode::Apply };
-            commands::sync_hosts::remove_all(settings, output, edited(overwrite), mode)
+            let consent = if yes { Consent::Given } else { Consent::Ask };
+            match purge {
+                true => commands::purge::run(settings, output, edited(overwrite), mode, consent),
+                false => {
+                    commands::sync_hosts::remove_all(settings, output, edited(overwrite), mode)
+                }
+            }
         }
         Some(Command::Doctor(args)) if args.probe => {
             commands::doctor::probe::run(settings, output, &args)

@@ -36,6 +36,7 @@ use crate::{
             runs::{PlanGcDocument, PlanListDocument, PlanLogsDocument},
             view::{PlanLine, PlanRunDocument},
         },
+        purge::PurgeDocument,
         search::SearchDocument,
         secret::SecretListDocument,
         self_update::SelfUpdateDocument,
@@ -102,6 +103,7 @@ fn the_published_schemas_are_those_of_the_printed_documents() {
     check::<ConfigDocument>("config-show");
     check::<PathDocument>("config-path");
     check::<SyncHostsDocument>("sync");
+    check::<PurgeDocument>("purge");
     check::<StatusDocument>("status");
     check::<UseDocument>("use");
     check::<SearchDocument>("search");

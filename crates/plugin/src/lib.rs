@@ -24,10 +24,26 @@
 //! Manifests and predicates are pure: text in, values and findings out.
 //!
 //! ```
-//! use agents_plugin::predicate::{Atom, Gate};
-//! let gate = Gate::new(vec!["serde>=1.0".parse()?, Atom::Everywhere], vec!["env(CI)".parse()?]);
-//! assert_eq!(gate.to_string(), "any(depends-on(serde>=1.0), depends-on(*)), env(CI)");
-//! # Ok::<(), agents_plugin::predicate::PredicateError>(())
+//! use agents_plugin::manifest::{Manner, parse::parse_manifest};
+//!
+//! let text = r#"
+//! name = "sql-notes"
+//! crates = ["tiny-sql>=0.3"]
+//!
+//! [subcommand.queries]
+//! description = "Show the queries"
+//! command = { executable = "git", args = ["grep", "SELECT"] }
+//! "#;
+//! let parsed = parse_manifest("SYMPOSIUM.toml".into(), text, Manner::Registry, None);
+//! let manifest = parsed.manifest.ok_or("it is sound")?;
+//! assert_eq!(manifest.gate.to_string(), "depends-on(tiny-sql>=0.3)");
+//! assert_eq!(manifest.subcommands.len(), 1);
+//!
+//! // A mistake has a place, and what was probably meant.
+//! let wrong = parse_manifest("SYMPOSIUM.toml".into(), &text.replace("crates", "crate"), Manner::Registry, None);
+//! assert!(wrong.manifest.is_none());
+//! assert!(wrong.findings[0].message.contains("`crate`"), "{:?}", wrong.findings);
+//! # Ok::<(), &str>(())
 //! ```
 
 pub mod active;

@@ -17,6 +17,9 @@
 //! `cargo agents doctor --probe` is a [`session::Session`] for each installed host; `suites/hosts` uses the same parts with hosts that it
 //! installs, and looks at more.
 //!
+//! What a session takes is known before anything is started: whether there is a way to start the host without a window, and by which name
+//! its model will see the tool that it is asked to call.
+//!
 //! ```
 //! use agents_probe::{client, sample::Servers};
 //!

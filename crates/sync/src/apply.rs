@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// How long another sync may take before we give up.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 /// How the name of a directory begins in which a skill is put together or taken apart.
 const BUILDING: &str = ".agents-building-";
 
@@ -196,7 +196,7 @@ pub fn uninstall(
     let _lock = Lock::acquire(&places.lock, PATIENCE, progress)?;
     let mut ledger = recovered(places)?;
     let mut done = Vec::new();
-    for workspace in workspaces(&ledger) {
+    for workspace in workspaces(&ledger, edited) {
         let plan = plan_removal(places, &ledger, &workspace, edited);
         let applied = carry_out(places, plan, &ledger)?;
         ledger = applied.plan.owned.clone();
@@ -210,7 +210,7 @@ pub fn preview_uninstall(places: &Places, edited: Edited) -> Result<Vec<Plan>, L
     let mut ledger = Ledger::load(&places.ledger)?;
     ledger.resolve(came_true);
     let mut plans = Vec::new();
-    for workspace in workspaces(&ledger) {
+    for workspace in workspaces(&ledger, edited) {
         let plan = plan_removal(places, &ledger, &workspace, edited);
         ledger = plan.owned.clone();
         plans.push(plan);
@@ -218,9 +218,14 @@ pub fn preview_uninstall(places: &Places, edited: Edited) -> Result<Vec<Plan>, L
     Ok(plans)
 }
 
-/// The workspaces for which something is ours.
-fn workspaces(ledger: &Ledger) -> BTreeSet<Utf8PathBuf> {
-    ledger.entries.iter().flat_map(|entry| entry.workspaces.iter().cloned()).collect()
+/// The workspaces for which something is ours. What was left to the user because they edited it is for none; if that goes, too, the
+/// directory that it is in stands for one.
+fn workspaces(ledger: &Ledger, edited: Edited) -> BTreeSet<Utf8PathBuf> {
+    let of_workspaces = ledger.entries.iter().flat_map(|entry| entry.workspaces.iter().cloned());
+    let left =
+        ledger.entries.iter().filter(|it| edited == Edited::Overwrite && it.workspaces.is_empty());
+    let left = left.filter_map(|entry| entry.property.place().parent().map(Utf8Path::to_owned));
+    of_workspaces.chain(left).collect()
 }
 
 fn plan_removal(places: &Places, ledger: &Ledger, workspace: &Utf8Path, edited: Edited) -> Plan {

@@ -53,7 +53,7 @@ pub mod plan;
 mod slots;
 
 pub use apply::{
-    Applied, ApplyError, Places, preview, preview_uninstall, recover, sync, sync_if_free,
+    Applied, ApplyError, PATIENCE, Places, preview, preview_uninstall, recover, sync, sync_if_free,
     unfinished_skills, uninstall,
 };
 pub use desired::{Desired, DesiredFile, DesiredPart, DesiredSkill, SkillFiles};

@@ -161,7 +161,15 @@ impl<'a> Given<'a> {
 
     /// What this workspace wanted earlier and nobody wants now. What others still want is only let go.
     fn abandoned(self, plan: &mut Plan, is_wanted: impl Fn(&Property) -> bool) -> Vec<&'a Entry> {
-        let ours = |entry: &&Entry| entry.is_for(self.workspace) && !is_wanted(&entry.property);
+        // What was left to the user is for no workspace any more; it goes when they say so.
+        let left = |entry: &Entry| {
+            self.edited == Edited::Overwrite
+                && entry.workspaces.is_empty()
+                && entry.property.place().starts_with(self.workspace)
+        };
+        let ours = |entry: &&Entry| {
+            (entry.is_for(self.workspace) || left(entry)) && !is_wanted(&entry.property)
+        };
         let (shared, alone): (Vec<&Entry>, Vec<&Entry>) =
             self.ledger.entries.iter().filter(ours).partition(|entry| entry.workspaces.len() > 1);
         for entry in shared {

@@ -16,6 +16,7 @@ use agents_agent::{
     AgentName,
     definition::{AgentDefinition, MemoryScope},
 };
+use agents_system::private;
 use agents_tool::{
     Area, CallContext, Effects, Intent, Output, Rights, ToolError, Typed, confine::ConfineError,
 };
@@ -115,6 +116,12 @@ impl Memory {
                 }
                 Err(error) => return Err(failed(&dir, error)),
             }
+        }
+        // In a project they are as open as its other files are.
+        if scope == MemoryScope::User
+            && let Some(all) = dir.parent()
+        {
+            private::make_dir(all).map_err(|source| failed(all, source))?;
         }
         if scope == MemoryScope::Local
             && let Some(all) = dir.parent()

@@ -270,6 +270,31 @@ fn every_package_has_a_readme_and_the_licences() {
     }
 }
 
+/// `lib.rs` is the page to read first, and teaches with an example that rustdoc compiles.
+#[test]
+fn the_front_page_of_every_room_has_an_example_that_compiles() {
+    let compiled = ["", "rust", "no_run", "should_panic"];
+    for package in packages().iter().filter(|it| it["publish"].is_null()) {
+        let mut targets = package["targets"].as_array().unwrap().iter();
+        let Some(library) = targets.find(|it| it["kind"] == serde_json::json!(["lib"])) else {
+            continue;
+        };
+        let file = library["src_path"].as_str().unwrap();
+        let page = fs::read_to_string(file).unwrap();
+        // Where a feature decides, the fence is an attribute.
+        let said = page.lines().filter_map(|line| {
+            let of_attribute =
+                || line.split_once("doc = \"").map(|(_, it)| it.trim_end_matches("\")]"));
+            line.strip_prefix("//!").map(str::trim_start).or_else(of_attribute)
+        });
+        let fences: Vec<&str> = said.filter_map(|line| line.strip_prefix("```")).collect();
+        // Every second one ends a block, except for those of attributes, of which one opens it.
+        let opens = fences.first().is_some_and(|word| compiled.contains(word))
+            || fences.iter().step_by(2).any(|word| compiled.contains(word));
+        assert!(opens, "{file} has no example that is compiled");
+    }
+}
+
 #[test]
 fn every_feature_is_described() {
     let page = fs::read_to_string(root().join("docs/release.md")).unwrap();

@@ -70,7 +70,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[("search sqlx", ""), ("search migrations --offline", "only what is on this machine")],
     ),
     ("self-update", &[("self-update", "")]),
-    ("uninstall", &[("uninstall --dry-run", "see what that would be"), ("uninstall", "")]),
+    (
+        "uninstall",
+        &[
+            ("uninstall --dry-run", "see what that would be"),
+            ("uninstall", ""),
+            ("uninstall --purge", "and nothing of our own stays, after a question"),
+        ],
+    ),
     (
         "doctor",
         &[
@@ -80,10 +87,20 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("explain config-broken", "what one of its words means"),
         ],
     ),
+    ("host", &[("host list", "all of them"), ("host show claude", "where its files are")]),
     ("host list", &[("host list", "")]),
     ("host show", &[("host show claude", "")]),
+    ("config", &[("config show --origin", "every setting, and who says so"), ("config path", "")]),
     ("config show", &[("config show", ""), ("config show --origin", "and who says so")]),
     ("config path", &[("config path", "")]),
+    (
+        "plugin",
+        &[
+            ("plugin list", "what there is"),
+            ("plugin explain sqlx-tools", "why it is active here, or why not"),
+            ("plugin validate .", "before you publish one"),
+        ],
+    ),
     ("plugin list", &[("plugin list", "")]),
     ("plugin show", &[("plugin show sqlx-tools", "")]),
     ("plugin explain", &[("plugin explain sqlx-tools", "")]),
@@ -95,10 +112,19 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("plugin sync", &[("plugin sync", "all of them"), ("plugin sync team", "")]),
+    ("plugin cache", &[("plugin cache list", ""), ("plugin cache prune --dry-run", "")]),
     ("plugin cache list", &[("plugin cache list", "")]),
     (
         "plugin cache prune",
         &[("plugin cache prune --dry-run", ""), ("plugin cache prune --unused-for 30", "")],
+    ),
+    (
+        "agent",
+        &[
+            ("agent list", "who can be given a task"),
+            ("agent show reviewer", ""),
+            ("agent new careful --description \"reads before it writes\"", ""),
+        ],
     ),
     (
         "agent list",
@@ -130,6 +156,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     ("agent remove", &[("agent remove careful --dry-run", ""), ("agent remove careful", "")]),
     ("agent unpack", &[("agent unpack reviewer --project", "")]),
+    (
+        "model",
+        &[
+            ("model list", "what your keys and coding agents offer"),
+            ("model test", "ask the one that agents run on"),
+        ],
+    ),
     ("model list", &[("model list", ""), ("model list --provider anthropic", "")]),
     (
         "model test",
@@ -140,8 +173,18 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[("model explain reviewer", ""), ("model explain reviewer --model @fast", "")],
     ),
     ("model serve", &[("model serve --script answers.toml --port 8080", "")]),
+    ("secret", &[("secret list", ""), ("secret check", "whether each can be had")]),
     ("secret list", &[("secret list", "")]),
     ("secret check", &[("secret check", "all of them"), ("secret check GITHUB_TOKEN", "")]),
+    (
+        "task",
+        &[
+            ("task run explore \"where are errors made?\"", ""),
+            ("task show last", "what it did, turn by turn"),
+            ("task run task \"fix the build\" --background", "then `task attach last`"),
+            ("task asks", "what tasks in the background wait for"),
+        ],
+    ),
     (
         "task run",
         &[
@@ -177,6 +220,15 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("task supervisor", &[("task supervisor", ""), ("task supervisor --stop --cancel", "")]),
     ("task resume", &[("task resume last", ""), ("task resume 7f3a \"and now the tests\"", "")]),
     ("task gc", &[("task gc --dry-run", ""), ("task gc --older-than 7d", "")]),
+    (
+        "plan",
+        &[
+            ("plan check upgrade.toml", "before anything runs"),
+            ("plan run upgrade.toml", ""),
+            ("plan show last", "where it stands"),
+            ("plan resume last", "after Ctrl-C, or a crash"),
+        ],
+    ),
     ("plan check", &[("plan check upgrade.toml", "")]),
     (
         "plan new",
@@ -244,8 +296,16 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("acp", &[("acp", "as an editor starts it"), ("acp --agent reviewer --mode plan", "")]),
+    ("command", &[("command list", ""), ("command show review the last commit", "")]),
     ("command list", &[("command list", "")]),
     ("command show", &[("command show review the last commit", "")]),
+    (
+        "hook",
+        &[
+            ("hook explain claude pre-tool-use", "what it sends, and what it can be told"),
+            ("hook test claude pre-tool-use --input call.json", "without the coding agent"),
+        ],
+    ),
     (
         "hook test",
         &[
@@ -310,11 +370,13 @@ pub(crate) fn manual() -> clap::Command {
     exemplified(command, "")
 }
 
-/// The grammar with the name of the first-party plugin that people type, not that of its program.
+/// The grammar with the name of the first-party plugin that people type, not that of its program, and with what authors of hooks type,
+/// which the overview leaves out.
 pub(crate) fn as_typed() -> clap::Command {
-    Args::command().mut_subcommand("__crate-info", |command| {
+    let named = Args::command().mut_subcommand("__crate-info", |command| {
         command.name("crate-info").display_name("cargo-agents-crate-info").hide(false)
-    })
+    });
+    named.mut_subcommand("hook", |command| command.hide(false))
 }
 
 fn exemplified(command: clap::Command, path: &str) -> clap::Command {
@@ -347,22 +409,25 @@ mod tests {
         std::iter::once("cargo-agents".to_owned()).chain(parts).map(OsString::from).collect()
     }
 
-    fn leaves(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+    /// Groups, too.
+    fn all(command: &clap::Command, path: &str, found: &mut Vec<String>) {
         for inner in command.get_subcommands().filter(|it| !it.is_hide_set()) {
             let path = format!("{path} {}", inner.get_name()).trim_start().to_owned();
-            if inner.has_subcommands() {
-                leaves(inner, &path, found);
-            } else {
-                found.push(path);
-            }
+            all(inner, &path, found);
+            found.push(path);
         }
     }
 
     #[test]
     fn every_command_that_people_type_has_examples() {
         let mut found = Vec::new();
-        leaves(&manual(), "", &mut found);
-        assert!(found.len() > 60, "{found:?}");
+        all(&manual(), "", &mut found);
+        assert!(found.len() > 75, "{found:?}");
+        assert!(
+            ["plan", "plugin cache", "hook replay"]
+                .iter()
+                .all(|it| found.contains(&(*it).to_owned()))
+        );
         let missing: Vec<&String> = found.iter().filter(|path| block(path).is_none()).collect();
         assert!(missing.is_empty(), "{missing:?}");
         for (at, (path, examples)) in EXAMPLES.iter().enumerate() {

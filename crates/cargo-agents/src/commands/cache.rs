@@ -171,7 +171,7 @@ fn view(entry: &CacheEntry) -> EntryView {
     }
 }
 
-fn human_size(bytes: u64) -> String {
+pub(super) fn human_size(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
     let bytes = bytes as f64;
     match bytes {

@@ -162,7 +162,18 @@ fn heading(text: &str, output: &Output) -> String {
 
 #[cfg(test)]
 mod tests {
+    use agents_model::Problem;
+    use agents_plugin::confine::ConfineError;
+    use agents_sync::ApplyError;
+    use agents_system::{
+        explain::{Explain as _, with_causes},
+        lock::LockError,
+        sandbox::Lack,
+    };
+    use agents_task::Refusal;
+
     use super::*;
+    use crate::dispatch;
 
     #[test]
     fn every_code_has_a_page_and_every_page_a_code() {
@@ -186,6 +197,38 @@ mod tests {
         assert!(hint("config-brken").contains("`config-broken`"), "{}", hint("config-brken"));
         assert!(matches!(find(" CONFIG-BROKEN "), Ok(Meant::Problem(_))));
         assert!(matches!(find("e42"), Ok(Meant::Error(Code::UnknownRegistry))));
+    }
+
+    /// Pages whose commands cannot be typed by a test: what they show is what the program would say.
+    #[test]
+    fn what_is_not_typed_is_shown_as_it_would_be_said() {
+        let waited = agents_sync::PATIENCE;
+        let path = "/home/ann/.local/state/cargo-agents/sync.lock".into();
+        let busy = ApplyError::from(LockError::TimedOut { path, waited });
+        let unavailable = ConfineError::Unavailable(Lack::Kernel);
+        let unconfined = Problem::Unconfined.at("mine");
+        let full = Refusal::NoSlot { running: 4 };
+        assert_eq!(busy.code(), Some(Code::Busy));
+        assert_eq!(unconfined.code(), Some(Code::ProgramUnconfined));
+        let said = [
+            (Code::Busy, with_causes(&busy), None),
+            (
+                Code::NoSandbox,
+                dispatch::not_confined("schema", "db", &unavailable),
+                Some(dispatch::IS_CONFINED.to_owned()),
+            ),
+            (Code::ProgramUnconfined, with_causes(&unconfined), unconfined.hint()),
+            (Code::NoSlot, with_causes(&full), None),
+        ];
+        for (code, message, hint) in &said {
+            let page = text_of(*code);
+            let hint = hint.as_ref().map(|it| format!("hint: {it}\n")).unwrap_or_default();
+            let lines = format!("\nerror[{code}]: {message}\n{hint}");
+            assert!(page.contains(&lines), "{page}\nThe program says:{lines}");
+        }
+        let not_typed = PAGES.iter().filter(|(_, page)| page.contains("<!-- not run: "));
+        let not_typed: Vec<&str> = not_typed.map(|(code, _)| *code).collect();
+        assert_eq!(not_typed, said.map(|(code, ..)| code.to_string()));
     }
 
     #[test]

@@ -65,7 +65,13 @@ mod tests {
     fn every_command_has_a_page_with_its_own_name() {
         let pages = pages(&args::manual());
         let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
-        for expected in ["cargo-agents.1", "cargo-agents-sync.1", "cargo-agents-task-run.1"] {
+        for expected in [
+            "cargo-agents.1",
+            "cargo-agents-crate-info.1",
+            "cargo-agents-hook-replay.1",
+            "cargo-agents-sync.1",
+            "cargo-agents-task-run.1",
+        ] {
             assert!(names.contains(&expected), "{names:?}");
         }
         assert!(names.is_sorted_by(|a, b| a != b) && names.len() > 60, "{}", names.len());

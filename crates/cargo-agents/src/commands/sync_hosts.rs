@@ -202,6 +202,17 @@ pub(crate) fn remove_all(
     edited: Edited,
     mode: Mode,
 ) -> Result<ExitCode, Failure> {
+    let brought = take_back(settings, edited, mode)?;
+    report(&brought, mode, None, output)?;
+    Ok(brought.code(mode))
+}
+
+/// Takes back everything, without saying so.
+pub(super) fn take_back(
+    settings: &Settings,
+    edited: Edited,
+    mode: Mode,
+) -> Result<Brought, Failure> {
     let places = Places::below(&settings.dirs.state);
     let (mut failed, mut plans) = (Vec::new(), Vec::new());
     if mode == Mode::Apply {
@@ -212,15 +223,12 @@ pub(crate) fn remove_all(
     } else {
         plans = preview_uninstall(&places, edited)?;
     }
-    let code = if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     let (mut plan, mut findings) = (Plan::default(), failed);
     for of_workspace in plans {
         findings.extend(of_workspace.findings);
         plan.changes.extend(of_workspace.changes);
     }
-    let brought = Brought { plan, findings, agreements: Vec::new(), settled: None, waiting: None };
-    report(&brought, mode, None, output)?;
-    Ok(code)
+    Ok(Brought { plan, findings, agreements: Vec::new(), settled: None, waiting: None })
 }
 
 /// Has the programs of hooks ready: nothing is installed while a host waits for an answer.

@@ -194,7 +194,7 @@ pub(crate) fn transcripts(settings: &Settings) -> Store {
 }
 
 /// Where worktrees and their builds are.
-fn worktrees(settings: &Settings) -> Worktrees {
+pub(super) fn worktrees(settings: &Settings) -> Worktrees {
     let (home, builds) =
         (settings.dirs.state.join("worktrees"), settings.dirs.cache.join("builds"));
     Worktrees::new(&home, &builds, IsolationSettings::default())

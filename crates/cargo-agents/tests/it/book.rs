@@ -6,6 +6,7 @@
 mod code;
 mod files;
 mod links;
+mod paths;
 
 #[cfg(target_os = "linux")]
 use agents_testkit::book::Reader;
@@ -53,6 +54,47 @@ fn every_file_that_is_shown_is_one() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(parsed > 60, "only {parsed} blocks were found");
+}
+
+/// Commands that nobody types must say why.
+#[test]
+fn commands_are_typed_or_there_is_a_reason() {
+    let mut wrong = Vec::new();
+    for page in pages() {
+        let text = read(&page);
+        let lines: Vec<&str> = text.lines().collect();
+        for block in blocks(&text) {
+            let before = block.line.checked_sub(2).and_then(|at| lines.get(at)).unwrap_or(&"");
+            let has_reason = before.trim_start().starts_with("<!-- not run: ");
+            let typed = block.text.lines().any(|line| line.starts_with("$ "));
+            // Each of its pages is typed where it comes from.
+            let hidden = block.language == "text" && typed && page != "docs/errors.md";
+            // `.ci/newcomer` types those of the README.
+            let unseen = block.language == "console" && page == "CONTRIBUTING.md";
+            if (hidden || unseen) && !has_reason {
+                wrong.push(format!("{page}:{}", block.line));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "commands that no test types, without a reason: {wrong:?}");
+}
+
+/// Whoever adds a piece is told which files to touch.
+#[test]
+fn every_path_that_is_named_is_there() {
+    let (mut gone, mut named) = (Vec::new(), 0);
+    let is_about_files =
+        |page: &Utf8PathBuf| page.starts_with("docs/extend") || page == "CONTRIBUTING.md";
+    for page in pages().into_iter().filter(is_about_files) {
+        for path in paths::named(&read(&page)) {
+            named += 1;
+            if !paths::is_there(&root(), &path) {
+                gone.push(format!("{page}: {path}"));
+            }
+        }
+    }
+    assert!(gone.is_empty(), "there is no such file: {gone:?}");
+    assert!(named > 80, "only {named} paths were found");
 }
 
 #[test]

@@ -47,6 +47,7 @@ mod plugin_commands;
 mod prewarm;
 #[cfg(target_os = "linux")]
 mod probe;
+mod purge;
 mod quiet;
 mod registries;
 #[cfg(target_os = "linux")]

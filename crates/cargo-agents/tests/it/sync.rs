@@ -202,6 +202,23 @@ fn uninstall_says_beforehand_what_it_would_take_back_and_from_where() {
     assert_eq!(synced.ok(&["sync"]), format!("Nothing to do, {there} unchanged.\n"));
 }
 
+/// It is for no workspace any more, so whoever looked for one took it for gone.
+#[test]
+fn what_was_kept_because_it_was_edited_goes_when_that_is_said_later() {
+    for command in ["sync", "uninstall"] {
+        let synced = Synced::new();
+        synced.ok(&["sync"]);
+        let skill = synced.root().join(".claude/skills/serde-derive/SKILL.md");
+        scratch::write(&skill, format!("{SKILL}And I say so.\n"));
+        synced.plugin("crates = [\"absent\"]");
+        let run = synced.run(&[command]);
+        assert!(run.stderr.contains("`cargo agents sync --overwrite` removes it"), "{run:?}");
+        assert!(skill.exists());
+        synced.ok(&[command, "--overwrite"]);
+        assert!(!skill.exists(), "{command}");
+    }
+}
+
 #[test]
 fn explain_tells_which_skills_come_and_which_crates_have_none() {
     let synced = Synced::new();

@@ -117,20 +117,21 @@ new version in [`agents.lock`](trust.md). Whatever goes wrong, what is installed
 ## The sandbox
 
 The programs of a plugin run with your rights. With `[sandbox] plugins = ["name"]` (or `"*"`) in [`config.toml`](configuration.md#configtoml) those that we
-start for these plugins run confined, on Linux, by Landlock and no-new-privileges: hooks, commands (`cargo agents <name>`), the programs of
+start for these plugins run confined, on Linux, by Landlock, no-new-privileges, no capabilities and a filter of system calls: hooks, commands (`cargo agents <name>`), the programs of
 custom predicates, and `shell(...)` conditions, installed or not.
 
 | | a confined program |
 |---|---|
 | reads and executes | the system (`/usr`, `/bin`, `/lib`, `/etc`, `/proc`), the plugin's own directory, what was installed for plugins, cargo's and rustup's homes without cargo's credentials, the workspace, and what the [manifest](manifest.md#sandbox) declares; a command also the directory that you stand in |
 | writes | the directory that `TMPDIR` names, and what the manifest declares; a command also to your terminal. A command that builds has to declare `target/` |
-| uses the network | only if the manifest declares `network`: without it no socket of any kind can be made |
+| uses the network | only if the manifest declares `network`: without it no socket of any kind can be made, neither TCP nor UDP nor one in the file system (a filter of system calls denies `socket` and `io_uring_setup`) |
+| has capabilities | none, also if you are root |
 | signals | nobody outside, from Linux 6.12 |
 
 The directory in `TMPDIR` is fresh and is removed when all have answered; the commands of a plugin share one in our cache, since nobody is left to tidy up after
 them. What a command gets through its standard streams (`cargo agents <name> < file`) was opened by you and is not confined.
 
-What the kernel cannot confine stays open: UDP, sockets in the file system, and the variables of the environment. A plugin declares for itself, so look at
+What is not confined: the variables of the environment, which it gets as you have them; what other processes made readable below `/proc`; and with `network`, whom it talks to. A plugin declares for itself, so look at
 `cargo agents status`: it says for each plugin whether its programs are confined and what it declared. MCP servers are started by
 hosts, and `install_commands` run when something is installed; neither is confined. A name in `[sandbox] plugins` that no plugin here has is pointed out by `sync`,
 `status` and `doctor`.

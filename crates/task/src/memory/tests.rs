@@ -50,6 +50,21 @@ fn each_scope_has_a_directory_that_is_made_once() {
     assert!(!desk.path("project/.agents/memory/.gitignore").exists());
 }
 
+/// What an agent notes about its user is for nobody else on the machine, also where an earlier version made the directory.
+#[cfg(unix)]
+#[test]
+fn the_notes_of_a_user_are_for_nobody_else() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = Desk::new();
+    let all = desk.path("state/agent-memory");
+    let mode = || fs_err::metadata(&all).unwrap().permissions().mode() & 0o777;
+    desk.open(MemoryScope::User).unwrap();
+    assert_eq!(mode(), 0o700);
+    fs_err::set_permissions(&all, std::fs::Permissions::from_mode(0o755)).unwrap();
+    desk.open(MemoryScope::User).unwrap();
+    assert_eq!(mode(), 0o700);
+}
+
 #[test]
 fn a_directory_that_leads_away_is_not_used() {
     for link in [".agents", ".agents/memory", ".agents/memory/scribe"] {

@@ -203,7 +203,11 @@ impl Reader {
                 return (!succeeded).then(|| format!("`{command}` failed:\n{printed}"));
             }
             Step::Type(command, expected) => {
-                let (_, printed) = self.run(&command);
+                let (succeeded, printed) = self.run(&command);
+                // Where nothing is compared, only this tells that something went wrong.
+                if !succeeded && says_nothing(&expected) {
+                    return Some(format!("`{command}` failed:\n{printed}"));
+                }
                 let lines: Vec<&str> = printed.trim_end().lines().collect();
                 let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
                 let told = || {
@@ -248,6 +252,11 @@ impl Reader {
 
 fn beside(program: &str) -> Utf8PathBuf {
     Utf8Path::new(program).parent().unwrap().to_owned()
+}
+
+/// Whether a page leaves out everything that is printed.
+fn says_nothing(expected: &[String]) -> bool {
+    expected.iter().all(|line| ["", "…"].contains(&line.trim()))
 }
 
 /// Whether this was printed: line by line, with anything where the page has `…`.
@@ -311,6 +320,21 @@ fn what_is_left_out_may_be_anything() {
         assert_eq!(is_as_told(&expected, &printed), fits, "{expected:?}");
     }
     assert!(is_as_told(&[], &[]));
+}
+
+#[test]
+fn what_fails_is_shown_to_fail() {
+    let page = |lines: &str| format!("```console\n{lines}\n```\n");
+    for (lines, complaints) in [
+        ("$ echo no; false\nno", 0),
+        ("$ echo no; false\n…", 1),
+        ("$ false", 1),
+        ("$ echo yes\n…", 0),
+        ("false", 1),
+    ] {
+        let said = Reader::with("/usr/bin/true").follow(&page(lines));
+        assert_eq!(said.len(), complaints, "{lines}: {said:?}");
+    }
 }
 
 #[test]

@@ -6,7 +6,10 @@ use agents_plan::engine::{
     restate::{Listening, Server, Worker, worker::Note},
     settings::RestateSettings,
 };
-use agents_system::{explain::ErrorKind, process};
+use agents_system::{
+    explain::{Code, ErrorKind},
+    private, process,
+};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +30,13 @@ pub(super) fn run(
     let admin = args.admin.clone().unwrap_or(said.admin);
     let server = Server::new(&ingress, &admin)?;
     let name = args.name.clone().unwrap_or_else(|| usual_name(args.listen.port()));
-    let dir = settings.dirs.state.join("worker").join(&name);
+    let all = settings.dirs.state.join("worker");
+    // The workspaces of those who drive plans are unpacked there.
+    private::make_dir(&all).map_err(|error| {
+        Failure::new(ErrorKind::Failure, format!("cannot make `{all}`: {error}"))
+            .code(Code::NotWritable)
+    })?;
+    let dir = all.join(&name);
     let (tell, mut heard) = mpsc::unbounded_channel();
     let tasks = Tasks::new(settings, args.mode.map(Into::into), dir.clone(), tell)?;
     let listening = Listening {

@@ -11,6 +11,7 @@ use agents_testkit::{
     book::{Block, read},
     scratch,
 };
+use agents_trust::lock::Lock;
 use serde_json::Value;
 
 use crate::world::World;
@@ -77,7 +78,11 @@ fn ours(world: &World, name: &str, block: &Block) -> Option<String> {
     match name {
         "config.toml" => {
             world.config(&block.text);
-            refused(world, &["config", "show"])
+            // A key that nobody knows is only a warning.
+            refused(world, &["config", "show"]).or_else(|| {
+                let said = world.agents(&["config", "show"]).stderr;
+                said.contains("warning").then_some(said)
+            })
         }
         "SYMPOSIUM.toml" => {
             // Of a crate if it has no name of its own. What it runs is there.
@@ -115,8 +120,16 @@ fn ours(world: &World, name: &str, block: &Block) -> Option<String> {
             let (_, findings) = agents_host::hosts(Some(overrides));
             findings.first().map(|finding| finding.message.clone())
         }
-        "batch.toml" | "agents.lock" => {
-            block.text.parse::<toml::Table>().err().map(|error| error.to_string())
+        "batch.toml" => {
+            // It is read before anybody looks for a model, and here there is none.
+            let run = world.agents(&["task", "batch", place("batch.toml").as_str()]);
+            (!run.stderr.contains("error[E0100]")).then(|| format!("{}{}", run.stdout, run.stderr))
+        }
+        "agents.lock" => {
+            // A part of it has no head.
+            let head = if block.text.contains("\nversion = 1\n") { "" } else { "version = 1\n" };
+            let text = format!("{head}{}", block.text);
+            Lock::parse("agents.lock".into(), &text).err().map(|error| error.to_string())
         }
         _ => Some("nobody knows how to read it".to_owned()),
     }
