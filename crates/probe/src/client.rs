@@ -22,7 +22,9 @@ pub trait Client {
     /// The host that it is for us.
     fn host(&self) -> &'static str;
     /// The newest version in which everything was seen to work, as `docs/real-hosts.md` has it.
-    fn proven(&self) -> &'static str;
+    fn proven(&self) -> &'static str {
+        proven(self.host())
+    }
     /// Where it can have MCP servers.
     fn scopes(&self) -> &'static [Scope] {
         &[Scope::Project, Scope::Global]
@@ -118,6 +120,14 @@ impl Place<'_> {
             .cwd(self.workspace);
         client.env(self).into_iter().fold(call, |call, (name, value)| call.env(name, value))
     }
+}
+
+/// A line for each host, written by `suites/hosts` together with its page.
+const PROVEN: &str = include_str!("client/proven.txt");
+
+fn proven(host: &str) -> &'static str {
+    let mut lines = PROVEN.lines().filter_map(|line| line.split_once(' '));
+    lines.find(|(name, _)| *name == host).map_or("", |(_, version)| version)
 }
 
 /// All that there are.

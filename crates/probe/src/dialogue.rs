@@ -1,5 +1,10 @@
 //! What the scripted model says: it tries what was brought, one call after the other, and then thanks.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use agents_model::endpoint::{Reply, Request, Script};
 use serde_json::{Value, json};
 
@@ -13,6 +18,9 @@ pub const PROMPT: &str = "Say what you know about the crates of this workspace."
 
 /// What the agent answers.
 pub const ANSWER: &str = "amber-plover-3094 is wrong with them.";
+
+/// What the model says when there is nothing to try.
+const THANKS: &str = "Thank you, that is all.";
 
 /// How a client hears what became of an agent: [`Client::hear`].
 type Hear = fn(&str) -> Option<(&'static str, Value)>;
@@ -56,10 +64,13 @@ impl Dialogue {
         self
     }
 
-    /// For an endpoint.
+    /// For an endpoint. Once it is `over`, the model tries nothing any more.
     #[must_use]
-    pub fn script(mut self) -> Script {
-        Script::rule(move |request| self.reply(request))
+    pub fn script(mut self, over: Arc<AtomicBool>) -> Script {
+        Script::rule(move |request| match over.load(Ordering::Relaxed) {
+            true => Reply::text(THANKS),
+            false => self.reply(request),
+        })
     }
 
     /// What the model says to this. What an agent answers is always the same. What else a client asks (a title for the session) has no such tools, and gets a word.
@@ -71,7 +82,7 @@ impl Dialogue {
         }
         let call = self.next(request);
         let call = call.and_then(|(name, input)| Some(request.tool(&name)?.call(input)));
-        call.map_or_else(|| Reply::text("Thank you, that is all."), Reply::from)
+        call.map_or_else(|| Reply::text(THANKS), Reply::from)
     }
 
     /// The next call that can be made. A tool that is not offered (yet) keeps nobody from calling the others, and a

@@ -11,6 +11,8 @@
 //! | [`notes`] | the MCP server of that plugin |
 //! | [`dialogue`] | what the scripted model says |
 //! | [`seen`] | what was loaded |
+//! | [`quiet`] | which events one session does not bring about |
+//! | [`left`] | what is left of it after `uninstall` |
 //! | [`session`] | all of it once: one host in a throw-away home |
 //! | [`network`] | a network in which nobody can be called |
 //!
@@ -31,8 +33,10 @@
 
 pub mod client;
 pub mod dialogue;
+pub mod left;
 pub mod network;
 pub mod notes;
+pub mod quiet;
 pub mod sample;
 pub mod seen;
 pub mod session;

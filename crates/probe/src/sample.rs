@@ -8,7 +8,7 @@ use agents_system::atomic;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use crate::{client::Client, seen::Events};
 
 /// The crate that the plugin is about.
 pub const CRATE: &str = "tiny-sql";
@@ -91,6 +91,20 @@ pub struct Marks<'a> {
     pub events: &'a [&'a str],
     /// Where the files are.
     pub dir: &'a Utf8Path,
+}
+
+/// Takes the marks that were left in a directory: the next ones are those of whatever comes next.
+///
+/// # Errors
+/// They cannot be read, or not be removed.
+pub fn take_marks(dir: &Utf8Path) -> io::Result<Events> {
+    let mut events = Events::new();
+    for entry in dir.read_dir_utf8()? {
+        let entry = entry?;
+        fs_err::remove_file(entry.path())?;
+        events.insert(entry.file_name().to_owned());
+    }
+    Ok(events)
 }
 
 impl Registry<'_> {

@@ -34,11 +34,17 @@ pub enum Thing {
     Agent,
     /// The agent was asked with its own prompt, and the session heard its answer.
     Delegated,
+    /// A hook was run for every event that the host has and that happens in such a session.
+    Events,
+    /// After `uninstall` everything on the disk is as it was before we came.
+    Clean,
+    /// The host starts afterwards, and knows nothing of us.
+    Alone,
 }
 
 impl Thing {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Skill,
         Self::Context,
         Self::Offered,
@@ -48,6 +54,9 @@ impl Thing {
         Self::Others,
         Self::Agent,
         Self::Delegated,
+        Self::Events,
+        Self::Clean,
+        Self::Alone,
     ];
 
     /// In one word.
@@ -63,6 +72,9 @@ impl Thing {
             Self::Others => "others",
             Self::Agent => "agent",
             Self::Delegated => "task",
+            Self::Events => "events",
+            Self::Clean => "clean",
+            Self::Alone => "alone",
         }
     }
 
@@ -79,6 +91,9 @@ impl Thing {
             Self::Others => "others run",
             Self::Agent => "agent offered",
             Self::Delegated => "agent runs",
+            Self::Events => "every event fires",
+            Self::Clean => "clean after uninstall",
+            Self::Alone => "starts without us",
         }
     }
 }
@@ -99,7 +114,10 @@ impl Seen {
     }
 }
 
-/// Everything that a session left behind.
+/// Events, as manifests write them.
+pub type Events = BTreeSet<String>;
+
+/// Everything that a session left behind, and what came after it.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
     /// What the model was asked.
@@ -112,6 +130,25 @@ pub struct Evidence<'a> {
     pub tool: &'a str,
     /// The name of the tool that runs commands, as the model sees it.
     pub shell: &'a str,
+    /// The events for which a hook should have been run.
+    pub events: &'a Events,
+    /// Those for which one was run.
+    pub fired: &'a Events,
+    /// What came of `uninstall`.
+    pub after: &'a After<'a>,
+}
+
+/// What came of `uninstall`.
+#[derive(Debug)]
+pub struct After<'a> {
+    /// Whether the disk is as it was.
+    pub clean: Seen,
+    /// What the model was asked when the client was started once more.
+    pub requests: &'a [Request],
+    /// The events for which a hook was run all the same.
+    pub fired: Events,
+    /// Why that session did not run to a good end, if it did not.
+    pub trouble: Option<String>,
 }
 
 impl Evidence<'_> {
@@ -128,6 +165,9 @@ impl Evidence<'_> {
             Thing::Others => self.others(),
             Thing::Agent => self.agent(),
             Thing::Delegated => self.delegated(),
+            Thing::Events => self.every_event(),
+            Thing::Clean => self.after.clean.clone(),
+            Thing::Alone => self.after.alone(self.tool),
         }
     }
 
@@ -191,9 +231,7 @@ impl Evidence<'_> {
 
     fn agent(&self) -> Seen {
         let offered = |request: &Request| {
-            let text = request.text();
-            let schemas = request.tools.iter().map(|it| it.schema.to_string());
-            let all = schemas.chain([text]).collect::<String>();
+            let all = everything(request);
             all.contains(AGENT) && all.contains(AGENT_DESCRIPTION)
         };
         Seen::from(self.requests.iter().any(|it| !is_agent(it) && offered(it)), || {
@@ -211,6 +249,11 @@ impl Evidence<'_> {
         })
     }
 
+    fn every_event(&self) -> Seen {
+        let missing: Vec<&str> = self.events.difference(self.fired).map(String::as_str).collect();
+        Seen::from(missing.is_empty(), || format!("nothing was run for {}", missing.join(", ")))
+    }
+
     fn results(&self) -> BTreeSet<&str> {
         self.requests.iter().flat_map(Request::results).collect()
     }
@@ -220,4 +263,50 @@ impl Evidence<'_> {
         let names: Vec<String> = names.collect::<BTreeSet<String>>().into_iter().collect();
         names.join(", ")
     }
+}
+
+impl After<'_> {
+    /// Nothing can be said about it, for this reason.
+    pub(crate) fn untold(why: &str) -> Self {
+        let (requests, fired) = (&[][..], Events::new());
+        Self { clean: Seen::No(why.to_owned()), requests, fired, trouble: Some(why.to_owned()) }
+    }
+
+    /// Whether the client works, and knows nothing of us any more.
+    fn alone(&self, tool: &str) -> Seen {
+        if let Some(trouble) = &self.trouble {
+            return Seen::No(trouble.clone());
+        }
+        if self.requests.is_empty() {
+            return Seen::No("it asked the model nothing".to_owned());
+        }
+        let known = self.requests.iter().find_map(|request| known(request, tool));
+        if let Some(known) = known {
+            return Seen::No(format!("it still knows {known}"));
+        }
+        let fired: Vec<&str> = self.fired.iter().map(String::as_str).collect();
+        Seen::from(fired.is_empty(), || format!("a hook of ours was run for {}", fired.join(", ")))
+    }
+}
+
+/// What of ours the model is told in this request.
+fn known(request: &Request, tool: &str) -> Option<&'static str> {
+    if request.tool(tool).is_some() {
+        return Some("the tool");
+    }
+    let all = everything(request);
+    let told = [
+        (SKILL, "the skill"),
+        (SKILL_DESCRIPTION, "the skill"),
+        (HINT, "what we say at the start of a session"),
+        (AGENT, "the agent"),
+        (AGENT_DESCRIPTION, "the agent"),
+    ];
+    told.into_iter().find(|(text, _)| all.contains(text)).map(|(_, what)| what)
+}
+
+/// What the model reads, also about its tools: some clients list agents in the description of a tool, others in its schema.
+fn everything(request: &Request) -> String {
+    let schemas = request.tools.iter().map(|it| it.schema.to_string());
+    schemas.chain([request.text()]).collect()
 }

@@ -1,9 +1,15 @@
-//! One host in a throw-away home: our own `init` and `sync`, one session against a scripted model, and what came of it.
+//! One host in a throw-away home: our own `init` and `sync`, one session against a scripted model, `uninstall`, one more start, and
+//! what came of it.
 
 use std::{
+    collections::BTreeSet,
     ffi::{OsStr, OsString},
     io,
     net::{Ipv4Addr, SocketAddr},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -17,9 +23,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::{
     client::{Client, Place, Scope},
     dialogue::{Dialogue, PROMPT},
-    network,
-    sample::{Registry, Servers, write_workspace},
-    seen::{Evidence, Seen, Thing},
+    left::{Disk, Times},
+    network, quiet,
+    sample::{Marks, Registry, Servers, take_marks, write_workspace},
+    seen::{After, Evidence, Seen, Thing},
 };
 
 /// How long each of our own commands may take; they need a second or two.
@@ -46,7 +53,9 @@ pub struct Session<'a> {
     pub servers: Servers,
     /// What the user changed in our descriptions of hosts: the text of `hosts.toml`.
     pub hosts: Option<&'a str>,
-    /// How long the client may take. Then its process group is ended.
+    /// The events that the host has, as manifests write them.
+    pub events: &'a [&'a str],
+    /// How long the client may take each time that it is started. Then its process group is ended.
     pub deadline: Duration,
     /// Whether somebody else is in the network.
     pub network: Network,
@@ -105,45 +114,99 @@ impl Session<'_> {
         mut watch: impl FnMut(),
     ) -> Result<Outcome, ProbeError> {
         let (home, log, dir) = (root.join("home"), root.join("notes.log"), root.join("registry"));
+        let marks = root.join("marks");
         fs_err::create_dir_all(root.join("tmp"))?;
+        fs_err::create_dir_all(&marks)?;
         let path = path_with_us(self.path, self.ours, &root.join("bin"))?;
         let workspace = write_workspace(root)?;
         let server = (self.ours, &[self.server][..]);
-        let registry = Registry { dir: &dir, server, log: &log, marks: None };
+        let events = Some(Marks { events: self.events, dir: &marks });
+        let registry = Registry { dir: &dir, server, log: &log, marks: events };
         registry.write()?;
         let settings = Utf8Path::new(".config/cargo-agents");
         let config = (settings.join("config.toml"), registry.config(self.servers));
         let hosts = self.hosts.map(|text| (settings.join("hosts.toml"), text.to_owned()));
         write(&home, &std::iter::once(config).chain(hosts).collect::<Vec<_>>())?;
 
-        let script = Dialogue::new(client, self.servers).script();
-        let endpoint = Endpoint::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), script)?;
+        let over = Arc::new(AtomicBool::new(false));
+        let dialogue = Dialogue::new(client, self.servers).with_failure(client);
+        let endpoint = Endpoint::bind(
+            SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            dialogue.script(Arc::clone(&over)),
+        )?;
         let (url, model) = (endpoint.url(), endpoint.model());
         let (program, path, place_of) = (self.program, path.as_os_str(), &workspace);
         let place = Place { program, path, home: &home, workspace: place_of, url: &url, model };
         write(&home, &client.files(&place))?;
+        let before = Disk::of_user(&home, &workspace)?;
         let scope = self.scope.word();
         for args in [&["init", "--add-agent", client.host(), "--hook-scope", scope][..], &["sync"]]
         {
             self.call_us(&place, root, args, &mut watch)?;
         }
+        let synced = Disk::of_user(&home, &workspace)?;
         write(&home, &client.accepted(&place))?;
 
-        let call = client.prompt(&place, PROMPT).env("TMPDIR", root.join("tmp"));
+        let trouble = self.prompt(client, &place, root, &mut watch)?;
+        let requests = endpoint.requests();
+        let fired = take_marks(&marks)?;
+        let used = Disk::of_user(&home, &workspace)?;
+
+        over.store(true, Ordering::Relaxed);
+        endpoint.forget();
+        let later;
+        let after = match self.call_us(&place, root, &["uninstall"], &mut watch) {
+            // Whoever asked nothing the first time would be waited for in vain once more.
+            Ok(()) if requests.is_empty() => After::untold("there was no session"),
+            Ok(()) => {
+                let after = Disk::of_user(&home, &workspace)?;
+                let (before, synced, used, after) = (&before, &synced, &used, &after);
+                let clean = Times { root, before, synced, used, after }.clean();
+                let trouble = self.prompt(client, &place, root, &mut watch)?;
+                later = endpoint.requests();
+                After { clean, requests: &later, fired: take_marks(&marks)?, trouble }
+            }
+            Err(ProbeError::Ours { command, said, .. }) => {
+                After::untold(&format!("`{command}` failed: {said}"))
+            }
+            Err(error) => return Err(error),
+        };
+        let (tool, shell) = (self.servers.call(client).0, client.shell());
+        let quiet: BTreeSet<&str> = quiet::of_host(client.host()).map(|it| it.event).collect();
+        let events = self.events.iter().filter(|it| !quiet.contains(*it));
+        let evidence = Evidence {
+            requests: &requests,
+            workspace: &workspace,
+            log: &log,
+            tool: &tool,
+            shell,
+            events: &events.map(|it| (*it).to_owned()).collect(),
+            fired: &fired,
+            after: &after,
+        };
+        let seen = Thing::ALL.map(|thing| (thing, evidence.of(thing))).to_vec();
+        Ok(Outcome { seen, trouble, requests: requests.len() })
+    }
+
+    /// One session of the client; why it did not run to a good end, if it did not.
+    fn prompt(
+        &self,
+        client: &dyn Client,
+        place: &Place<'_>,
+        root: &Utf8Path,
+        mut watch: impl FnMut(),
+    ) -> Result<Option<String>, ProbeError> {
+        let call = client.prompt(place, PROMPT).env("TMPDIR", root.join("tmp"));
         let call = match self.network {
             Network::Own => call,
             Network::Shared => network::discouraged(call),
         };
-        let ended = call.deadline(self.deadline).capture_watched(|_| watch());
-        if let Err(error @ (ProcessError::Interrupted | ProcessError::NotFound { .. })) = ended {
-            return Err(error.into());
+        match call.deadline(self.deadline).capture_watched(|_| watch()) {
+            Err(error @ (ProcessError::Interrupted | ProcessError::NotFound { .. })) => {
+                Err(error.into())
+            }
+            ended => Ok(trouble(ended)),
         }
-        let requests = endpoint.requests();
-        let (tool, shell) = (self.servers.call(client).0, client.shell());
-        let (workspace, log) = (&workspace, &log);
-        let evidence = Evidence { requests: &requests, workspace, log, tool: &tool, shell };
-        let seen = Thing::ALL.map(|thing| (thing, evidence.of(thing))).to_vec();
-        Ok(Outcome { seen, trouble: trouble(ended), requests: requests.len() })
     }
 
     /// Runs our own program, which must succeed.

@@ -3,34 +3,25 @@
 //! The order is that of a user's life: own files, `init` and `sync`, a session in which the model calls
 //! the tool, `uninstall`, another session.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::time::Duration;
 
 use agents_probe::{
     client::{Client, Place, Scope},
     dialogue::{Dialogue, PROMPT},
-    sample::{HINT, SKILL, Servers, TOKEN},
-    seen::{Evidence, Thing},
+    left::{Files, Times},
+    sample::{Servers, take_marks},
+    seen::{After, Evidence, Thing},
 };
 use agents_system::process::{Captured, ending};
-use agents_testkit::endpoint::{Endpoint, Reply, Request, Script};
+use agents_testkit::endpoint::{Endpoint, Reply};
 use anyhow::Context as _;
 use camino::{Utf8Path, Utf8PathBuf};
-use hosts_suite::{
-    client,
-    install::Prefix,
-    table::Verdict,
-    tree::{Tree, lost_line},
-};
+use hosts_suite::{client, install::Prefix, table::Verdict, tree::lost_line};
 
 use crate::{
     events,
     ground::Ground,
+    occasion::{self, Occasion, Talk},
     probed,
     report::{Column, Row},
 };
@@ -45,67 +36,108 @@ pub(crate) struct Manner {
     pub(crate) servers: Servers,
 }
 
-/// Brings one client everything, lets it work, and takes everything back.
+/// Brings one client everything, lets it work, and takes everything back. What keeps us from it is told in the row, so that the
+/// others have theirs.
 pub(crate) fn check(
+    client: &dyn Client,
+    manner: Manner,
+    prefix: &Prefix,
+    built: &Utf8Path,
+    keep: bool,
+) -> Row {
+    let version = prefix.version(client::package(client));
+    let version = version.unwrap_or_else(|_| "?".to_owned());
+    let Manner { scope, servers } = manner;
+    let mut row = Row::new([client.host(), &version, scope.word(), servers.word()]);
+    if let Err(error) = look(&mut row, client, manner, prefix, built, keep) {
+        row.fail(format!("{error:#}"));
+    }
+    row
+}
+
+fn look(
+    row: &mut Row,
     client: &dyn Client,
     Manner { scope, servers }: Manner,
     prefix: &Prefix,
     built: &Utf8Path,
     keep: bool,
-) -> anyhow::Result<Row> {
-    let version = prefix.version(client::package(client))?;
-    let mut row = Row::new([client.host(), &version, scope.word(), servers.word()]);
-    // After `uninstall` the model tries nothing any more.
-    let silent = Arc::new(AtomicBool::new(false));
-    let (is_silent, mut dialogue) =
-        (Arc::clone(&silent), Dialogue::new(client, servers).with_failure(client));
-    let endpoint =
-        Endpoint::start(Script::rule(move |request| match is_silent.load(Ordering::Relaxed) {
-            true => Reply::text("Thank you, that is all."),
-            false => dialogue.reply(request),
-        }));
+) -> anyhow::Result<()> {
+    let mut dialogue = Dialogue::new(client, servers).with_failure(client);
+    let model = Talk::new(move |request| dialogue.reply(request));
+    let endpoint = Endpoint::start(model.script());
     let ground = Ground::new(built, servers)?;
     let (home, workspace) = (ground.home(), ground.workspace());
     let (program, path) =
         (prefix.program(client::package(client)), client::path(prefix, &ground.bin()));
-    let (url, model) = (endpoint.url(), endpoint.model());
+    let (url, name) = (endpoint.url(), endpoint.model());
     let (program, path) = (program.as_path(), path.as_os_str());
-    let place = Place { program, path, home: &home, workspace: &workspace, url: &url, model };
+    let place = Place { program, path, home: &home, workspace: &workspace, url: &url, model: name };
     let files = client.files(&place);
     for (path, text) in &files {
         ground.own(path, text);
     }
 
-    let before = ground.tree()?;
+    let before = ground.disk()?;
     ground.sync(client.host(), scope)?;
-    let synced = ground.tree()?;
-    row.set(Column::Kept, kept(&home, &files, &synced));
+    let synced = ground.disk()?;
+    row.set(Column::Kept, kept(&home, &files, &synced.files));
 
     for (path, text) in client.accepted(&place) {
         ground.own(&path, &text);
     }
     let session = client.prompt(&place, PROMPT).deadline(PATIENCE).capture();
     let requests = endpoint.requests();
-    let said = session.map_or_else(|error| error.to_string(), |done| account(&done));
-    let (tool, _) = servers.call(client);
-    let (log, shell) = (ground.log(), client.shell());
-    let evidence =
-        Evidence { requests: &requests, workspace: &workspace, log: &log, tool: &tool, shell };
-    for thing in Thing::ALL {
-        row.set(Column::Loaded(thing), evidence.of(thing).into());
+    let mut said = session.map_or_else(|error| error.to_string(), |done| account(&done));
+    let mapped = events::mapped(&ground, client.host())?;
+    let mut fired = take_marks(&ground.marks())?;
+    // How servers are registered makes no difference to hooks: once is enough.
+    let occasions = match servers {
+        Servers::One => occasion::of(client, &place),
+        Servers::Each => Vec::new(),
+    };
+    let brought: Vec<&str> = occasions.iter().map(|it| it.event).collect();
+    for Occasion { event, calls, model: mut says } in occasions {
+        model.becomes(move |request| says.reply(request));
+        for call in calls {
+            let done = call.deadline(PATIENCE).capture();
+            let done = done.map_or_else(|error| error.to_string(), |done| account(&done));
+            said += &format!("\n--- for {event}\n{done}");
+        }
+        fired.extend(take_marks(&ground.marks())?);
     }
-    row.set(Column::Events, events::fired(&ground, client)?);
+    let verdict = events::judge(client.host(), &mapped, &fired, &brought);
+    row.set(Column::Loaded(Thing::Events), verdict);
 
-    let used = ground.tree()?;
+    let used = ground.disk()?;
     ground.agents(&["uninstall"])?;
-    let after = ground.tree()?;
-    row.set(Column::Clean, is_clean(&before, &synced, &used, &after));
+    let after = ground.disk()?;
+    let root = ground.root();
+    let times = Times { root: &root, before: &before, synced: &synced, used: &used, after: &after };
 
+    // After `uninstall` the model tries nothing any more.
+    model.becomes(|_| Reply::text("Thank you, that is all."));
     endpoint.forget();
-    silent.store(true, Ordering::Relaxed);
     let again = client.prompt(&place, PROMPT).deadline(PATIENCE).capture();
     let again = again.context("the second session")?;
-    row.set(Column::Restarts, restarted(&again, &endpoint.requests(), &tool));
+    let trouble = (!again.status.success()).then(|| ending(again.status));
+    let (later, late) = (endpoint.requests(), take_marks(&ground.marks())?);
+    let after = After { clean: times.clean(), requests: &later, fired: late, trouble };
+
+    let (tool, _) = servers.call(client);
+    let evidence = Evidence {
+        requests: &requests,
+        workspace: &workspace,
+        log: &ground.log(),
+        tool: &tool,
+        shell: client.shell(),
+        events: &mapped,
+        fired: &fired,
+        after: &after,
+    };
+    for thing in Thing::ALL.into_iter().filter(|it| *it != Thing::Events) {
+        row.set(Column::Loaded(thing), evidence.of(thing).into());
+    }
     row.set(Column::Probed, probed::agrees(client, program, path, &ground)?);
 
     if !row.is_good() {
@@ -114,7 +146,7 @@ pub(crate) fn check(
     if keep {
         row.note(format!("  left in {}", ground.keep()));
     }
-    Ok(row)
+    Ok(())
 }
 
 fn account(done: &Captured) -> String {
@@ -122,7 +154,7 @@ fn account(done: &Captured) -> String {
 }
 
 /// Nothing that the user wrote is gone: every line of every file still stands, in its order.
-fn kept(home: &Utf8Path, files: &[(Utf8PathBuf, String)], synced: &Tree) -> Verdict {
+fn kept(home: &Utf8Path, files: &[(Utf8PathBuf, String)], synced: &Files) -> Verdict {
     for (path, text) in files {
         let bytes = synced.get(&home.join(path)).map(Vec::as_slice).unwrap_or_default();
         let now = String::from_utf8_lossy(bytes).into_owned();
@@ -131,39 +163,6 @@ fn kept(home: &Utf8Path, files: &[(Utf8PathBuf, String)], synced: &Tree) -> Verd
         }
     }
     Verdict::Yes
-}
-
-/// What we touched is as it was before. Where the client wrote to the same file in the meantime, only its
-/// own change may be left.
-fn is_clean(before: &Tree, synced: &Tree, used: &Tree, after: &Tree) -> Verdict {
-    // What was agreed to is the workspace's, like `Cargo.lock`, and stays.
-    let is_ours = |path: &str| !path.ends_with("/agents.lock");
-    let touched = synced
-        .iter()
-        .filter(|(path, bytes)| before.get(*path) != Some(*bytes) && is_ours(path.as_ref()));
-    for (path, bytes) in touched {
-        let was = before.get(path);
-        let is = after.get(path);
-        let by_client = used.get(path) != Some(bytes);
-        let text = String::from_utf8_lossy(is.map(Vec::as_slice).unwrap_or_default());
-        if was != is && (!by_client || text.contains(TOKEN) || text.contains(SKILL)) {
-            return Verdict::No(format!("`{path}` is not as before:\n{text}"));
-        }
-    }
-    Verdict::Yes
-}
-
-fn restarted(again: &Captured, requests: &[Request], tool: &str) -> Verdict {
-    if requests.is_empty() || !again.status.success() {
-        return Verdict::No(format!("it made {} requests", requests.len()));
-    }
-    let ours = |request: &Request| {
-        let text = request.text();
-        request.tool(tool).is_some() || text.contains(SKILL) || text.contains(HINT)
-    };
-    Verdict::from(!requests.iter().any(ours), || {
-        "it still knows the skill, the tool or the hint".to_owned()
-    })
 }
 
 #[cfg(test)]

@@ -32,6 +32,15 @@ pub fn package(client: &dyn Client) -> Package {
     Package { name, program }
 }
 
+/// The packages that a client cannot do without besides its own.
+#[must_use]
+pub fn needed(client: &dyn Client) -> &'static [Package] {
+    match client.host() {
+        "opencode" => &[CODEX],
+        _ => &[],
+    }
+}
+
 /// The `PATH` that clients have: our program, which is in `ours`, and what they are run by.
 #[must_use]
 pub fn path(prefix: &Prefix, ours: &Utf8Path) -> OsString {

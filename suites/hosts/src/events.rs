@@ -1,52 +1,54 @@
 //! Which events a host really fires in a session without a terminal.
 //!
-//! The plugin of this suite has a hook for every event that leaves a mark. What the host's description maps must leave one;
-//! what cannot is listed here, with its reason, and must not: an exception that is none any more is noticed, too.
+//! The plugin of this suite has a hook for every event that leaves a mark. What the host's description maps must leave one, in
+//! an ordinary session or in one of its own ([`occasion`](crate::occasion)); what cannot is listed here, with what was tried, and must not: an exception
+//! that is none any more is noticed, too.
 
-use std::collections::BTreeSet;
-
-use agents_probe::client::Client;
+use agents_probe::{quiet, seen::Events};
 use anyhow::Context as _;
-use camino::Utf8Path;
 use hosts_suite::table::Verdict;
 use serde_json::Value;
 
 use crate::ground::Ground;
 
-/// An event that a host has, and that a session of this suite does not see.
+/// An event that a host has, and that no session of this suite sees.
 pub(crate) struct Exception {
-    pub(crate) event: &'static str,
-    /// Where it is so.
-    pub(crate) hosts: &'static [&'static str],
-    pub(crate) why: &'static str,
+    event: &'static str,
+    host: &'static str,
+    /// What was tried.
+    tried: &'static str,
 }
 
-pub(crate) const EXCEPTIONS: &[Exception] = &[
-    Exception { event: "SessionEnd", hosts: &["qwen"], why: "with `-p` it ends without it" },
+const EXCEPTIONS: &[Exception] = &[
     Exception {
         event: "SessionEnd",
-        hosts: &["opencode"],
-        why: "a session ends when its user deletes it, and this one is kept",
+        host: "qwen",
+        tried: "with `-p` it ends without it, also after `/compress` and with `--continue`",
     },
     Exception {
         event: "PermissionRequest",
-        hosts: &["codex", "claude", "opencode", "qwen"],
-        why: "without a terminal nobody is asked",
+        host: "opencode",
+        tried: "with `\"bash\": \"ask\"` it requests permission and refuses by itself, without the plugin's `permission.ask`",
+    },
+    Exception {
+        event: "PermissionRequest",
+        host: "qwen",
+        tried: "`-p` without `--yolo`: no hook is run for a command that would need permission",
     },
     Exception {
         event: "Notification",
-        hosts: &["claude", "gemini", "copilot"],
-        why: "without a terminal it waits for nobody's attention",
+        host: "claude",
+        tried: "a tool that needs permission is refused without one",
     },
     Exception {
-        event: "PreCompact",
-        hosts: &["codex", "claude", "opencode", "copilot", "qwen"],
-        why: "the conversation of this suite is too short to be compacted",
+        event: "Notification",
+        host: "gemini",
+        tried: "without `--yolo` a tool that needs permission is not offered to the model at all",
     },
 ];
 
 /// What the host's description maps, as our program tells it.
-fn mapped(ground: &Ground, host: &str) -> anyhow::Result<BTreeSet<String>> {
+pub(crate) fn mapped(ground: &Ground, host: &str) -> anyhow::Result<Events> {
     let told = ground.agents(&["hook", "explain", host, "--json"])?.stdout_text();
     let told: Value = serde_json::from_str(&told)?;
     let events = told["events"].as_array().context("no events in `hook explain`")?;
@@ -54,22 +56,10 @@ fn mapped(ground: &Ground, host: &str) -> anyhow::Result<BTreeSet<String>> {
     Ok(events.filter_map(|it| it["event"].as_str().map(str::to_owned)).collect())
 }
 
-/// Whether each event that the host has left its mark.
-pub(crate) fn fired(ground: &Ground, client: &dyn Client) -> anyhow::Result<Verdict> {
-    Ok(judge(client.host(), &mapped(ground, client.host())?, &left(&ground.marks())?))
-}
-
-fn left(marks: &Utf8Path) -> anyhow::Result<BTreeSet<String>> {
-    let entries = marks.read_dir_utf8()?;
-    entries.map(|entry| Ok(entry?.file_name().to_owned())).collect()
-}
-
-fn judge(host: &str, mapped: &BTreeSet<String>, left: &BTreeSet<String>) -> Verdict {
-    let excepted: BTreeSet<String> = EXCEPTIONS
-        .iter()
-        .filter(|it| it.hosts.contains(&host))
-        .map(|it| it.event.to_owned())
-        .collect();
+/// Whether each event that the host has left its mark; `brought` are those that had a session of their own.
+pub(crate) fn judge(host: &str, mapped: &Events, left: &Events, brought: &[&str]) -> Verdict {
+    let quiet = quiet::of_host(host).map(|it| it.event).filter(|it| !brought.contains(it));
+    let excepted: Events = quiet.map(str::to_owned).collect();
     let list = |events: Vec<&String>| {
         events.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ")
     };
@@ -86,34 +76,59 @@ fn judge(host: &str, mapped: &BTreeSet<String>, left: &BTreeSet<String>) -> Verd
 
 /// The exceptions, for the page.
 pub(crate) fn exceptions() -> String {
-    let line = |it: &Exception| {
-        let hosts: Vec<String> = it.hosts.iter().map(|host| format!("`{host}`")).collect();
-        format!("  - `{}` in {}: {}.\n", it.event, hosts.join(", "), it.why)
+    let line = |Exception { event, host, tried }: &Exception| {
+        format!("  - `{event}` in `{host}`: {tried}.\n")
     };
     EXCEPTIONS.iter().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use agents_probe::{
+        client::{self, Place},
+        quiet::Quiet,
+    };
 
-    fn set(events: &[&str]) -> BTreeSet<String> {
+    use super::*;
+    use crate::occasion;
+
+    fn set(events: &[&str]) -> Events {
         events.iter().map(|it| (*it).to_owned()).collect()
     }
 
     #[test]
     fn an_event_without_a_mark_is_noticed_and_so_is_an_exception_with_one() {
         let mapped = set(&["Stop", "SessionStart"]);
-        assert_eq!(judge("none", &mapped, &mapped), Verdict::Yes);
+        assert_eq!(judge("none", &mapped, &mapped, &[]), Verdict::Yes);
         assert_eq!(
-            judge("none", &mapped, &set(&["Stop"])),
+            judge("none", &mapped, &set(&["Stop"]), &[]),
             Verdict::No("nothing was run for SessionStart".to_owned())
         );
-        for Exception { event, hosts, .. } in EXCEPTIONS {
+        for Quiet { event, hosts, .. } in quiet::ALL {
             assert!(agents_plugin::manifest::EVENTS.contains(event), "{event}");
-            let has = set(&[event, "Stop"]);
-            assert_eq!(judge(hosts[0], &has, &set(&["Stop"])), Verdict::Yes, "{event}");
-            assert!(matches!(judge(hosts[0], &has, &has), Verdict::No(_)), "{event}");
+            let (has, only) = (set(&[event, "Stop"]), set(&["Stop"]));
+            assert_eq!(judge(hosts[0], &has, &only, &[]), Verdict::Yes, "{event}");
+            assert!(matches!(judge(hosts[0], &has, &has, &[]), Verdict::No(_)), "{event}");
+            assert!(matches!(judge(hosts[0], &has, &only, &[event]), Verdict::No(_)), "{event}");
+            assert_eq!(judge(hosts[0], &has, &has, &[event]), Verdict::Yes, "{event}");
         }
+    }
+
+    #[test]
+    fn what_one_session_does_not_bring_about_has_another_or_a_reason() {
+        let (program, path) = ("/c".into(), "/".as_ref());
+        let (home, workspace) = ("/h".into(), "/w".into());
+        let place = Place { program, path, home, workspace, url: "http://x", model: "m" };
+        let mut told = Vec::new();
+        for client in client::all() {
+            let host = client.host();
+            told.extend(occasion::of(client.as_ref(), &place).iter().map(|it| (it.event, host)));
+        }
+        told.extend(EXCEPTIONS.iter().map(|it| (it.event, it.host)));
+        told.sort_unstable();
+        let pairs = quiet::ALL.iter().flat_map(|it| it.hosts.iter().map(|host| (it.event, *host)));
+        let mut quiet: Vec<(&str, &str)> = pairs.collect();
+        quiet.sort_unstable();
+        assert_eq!(told, quiet);
     }
 }

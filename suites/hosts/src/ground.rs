@@ -5,6 +5,7 @@ use std::time::Duration;
 use agents_plugin::manifest::EVENTS;
 use agents_probe::{
     client::Scope,
+    left::Disk,
     sample::{CRATE, Marks, Registry, Servers},
 };
 use agents_system::{
@@ -14,7 +15,6 @@ use agents_system::{
 use agents_testkit::{sample::Sample, scratch};
 use anyhow::bail;
 use camino::{Utf8Path, Utf8PathBuf};
-use hosts_suite::tree::{Tree, tree_without};
 
 /// One user with one workspace.
 pub(crate) struct Ground {
@@ -110,17 +110,19 @@ impl Ground {
         Ok(())
     }
 
-    /// Every file of the home and the workspace, without what is our own.
-    pub(crate) fn tree(&self) -> anyhow::Result<Tree> {
-        let home = self.home();
-        let ours = [".config/cargo-agents", ".cache/cargo-agents", ".local/state/cargo-agents"];
-        let ours = ours.map(|dir| home.join(dir));
-        Ok(tree_without(&[home, self.workspace()], &ours)?)
+    /// Where everything is.
+    pub(crate) fn root(&self) -> Utf8PathBuf {
+        self.sample.scratch().root().to_owned()
+    }
+
+    /// What is in the home and the workspace, without what is our own.
+    pub(crate) fn disk(&self) -> anyhow::Result<Disk> {
+        Ok(Disk::of_user(&self.home(), &self.workspace())?)
     }
 
     /// Leaves everything where it is; the directory.
     pub(crate) fn keep(self) -> Utf8PathBuf {
-        let root = self.sample.scratch().root().to_owned();
+        let root = self.root();
         std::mem::forget(self.sample);
         root
     }

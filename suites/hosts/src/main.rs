@@ -12,6 +12,7 @@
 //! | [`hosts_suite`] | the clients, how they are installed, and a network without anybody in it |
 //! | [`ground`] | a home, a workspace and a registry; our own commands |
 //! | [`check`] | what is looked at, client by client |
+//! | [`occasion`] | sessions of their own for events that an ordinary one does not bring about |
 //! | [`events`] | which events a client fires, and which it does not |
 //! | [`probed`] | whether `doctor --probe` sees the same |
 //! | [`report`] | the table |
@@ -22,6 +23,7 @@
 mod check;
 mod events;
 mod ground;
+mod occasion;
 mod probed;
 mod report;
 
@@ -76,6 +78,9 @@ fn main() -> anyhow::Result<ExitCode> {
     prefix.install_node()?;
     for client in &clients {
         prefix.install(client::package(client.as_ref()), args.update)?;
+        for package in client::needed(client.as_ref()) {
+            prefix.install(*package, false)?;
+        }
     }
     let built =
         install::build(&[("cargo-agents", "cargo-agents"), ("hosts-suite", "notes-server")])?;
@@ -95,10 +100,13 @@ fn run(
     for client in clients {
         for (scope, servers) in both(client.scopes(), &[Servers::One, Servers::Each]) {
             let manner = Manner { scope, servers };
-            let row = check::check(client.as_ref(), manner, prefix, built, args.keep)?;
+            let row = check::check(client.as_ref(), manner, prefix, built, args.keep);
             row.tell();
             rows.push(row);
         }
+    }
+    if args.update_docs && rows.iter().all(table::Row::is_good) {
+        report::write_proven(clients, prefix)?;
     }
     let after = report::after();
     table::conclude(&rows, args.update_docs.then(|| report::page(&after)).as_ref())

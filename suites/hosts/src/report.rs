@@ -1,7 +1,12 @@
 //! The table of this suite.
 
-use agents_probe::seen::Thing;
-use hosts_suite::table::{self, Page};
+use agents_probe::{client::Client, seen::Thing};
+use camino::Utf8Path;
+use hosts_suite::{
+    client,
+    install::Prefix,
+    table::{self, Page},
+};
 
 use crate::events;
 
@@ -13,9 +18,6 @@ pub(crate) type Row = table::Row<Column>;
 pub(crate) enum Column {
     Kept,
     Loaded(Thing),
-    Events,
-    Clean,
-    Restarts,
     Probed,
 }
 
@@ -32,9 +34,9 @@ impl table::Column for Column {
         (Self::Loaded(Thing::Others), Thing::Others.words()),
         (Self::Loaded(Thing::Agent), Thing::Agent.words()),
         (Self::Loaded(Thing::Delegated), Thing::Delegated.words()),
-        (Self::Events, "every event fires"),
-        (Self::Clean, "clean after uninstall"),
-        (Self::Restarts, "starts without us"),
+        (Self::Loaded(Thing::Events), Thing::Events.words()),
+        (Self::Loaded(Thing::Clean), Thing::Clean.words()),
+        (Self::Loaded(Thing::Alone), Thing::Alone.words()),
         (Self::Probed, "`doctor --probe` agrees"),
     ];
 }
@@ -49,6 +51,17 @@ pub(crate) fn page(after: &str) -> Page<'_> {
     Page { name: "real-hosts.md", before: BEFORE, after }
 }
 
+/// Writes down which versions everything was seen in, for whoever probes another one.
+pub(crate) fn write_proven(clients: &[Box<dyn Client>], prefix: &Prefix) -> anyhow::Result<()> {
+    let mut lines = String::new();
+    for client in clients {
+        let version = prefix.version(client::package(client.as_ref()))?;
+        lines += &format!("{} {version}\n", client.host());
+    }
+    let probe = Utf8Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/probe/src"));
+    Ok(fs_err::write(probe.join("client/proven.txt"), lines)?)
+}
+
 const BEFORE: &str = "# Seen in real hosts\n\n\
     Written by `cargo run -p hosts-suite -- --update-docs`. Each row is a real client, installed from npm, in a scratch home and a network\n\
     without anybody in it, talking to a scripted model. `scope` is `hook-scope`: where MCP servers and hooks are registered;\n\
@@ -61,10 +74,10 @@ const AFTER: &str = "\
     - **context told**: what we say at the start of a session is in what the client sent to the model.\n\
     - **deny blocks**: the command that the plugin's hook denies was tried and left no file; **reason told**: the model got the hook's own words; **others run**: the next command made its file.\n\
     - **agent offered**: name and description of the plugin's agent are in what the client sent to the model; **agent runs**: when the model hands it a task, the agent asks the model with its own prompt, and the session hears its answer.\n\
-    - **every event fires**: a hook for every event of the host's description was run in that session, except for what does not happen in a session without a terminal:\n\
+    - **every event fires**: a hook for every event of the host's description was run in that session, or (in the rows with `one`) in one of its own: with a conversation that is too long, a tool that needs permission, a command in the background, a session that is deleted. Not seen:\n\
     @EXCEPTIONS@\
-    - **clean after uninstall**: every file that `sync` touched is as it was, except for what the client wrote itself and for `agents.lock`, which is the workspace's.\n\
-    - **starts without us**: the client works afterwards, and knows neither the skill nor the tool any more.\n\
+    - **clean after uninstall**: every file that `sync` touched is as it was, except for what the client wrote itself, which has none of our names in it, and for `agents.lock`, which is the workspace's; no directory that `sync` made is left empty.\n\
+    - **starts without us**: the client works afterwards, knows neither the skill nor the tool, the agent or the hint any more, and runs no hook of ours.\n\
     - **`doctor --probe` agrees**: [`cargo agents doctor --probe`](doctor.md) says yes to all that it looks at, with the same settings.\n";
 
 #[cfg(test)]

@@ -55,6 +55,7 @@ impl From<Seen> for Verdict {
 pub struct Row<C> {
     subject: Vec<String>,
     seen: Vec<(C, Verdict)>,
+    failed: Option<String>,
     notes: Vec<String>,
 }
 
@@ -62,12 +63,18 @@ impl<C: Column> Row<C> {
     /// For a subject; one cell for each of [`Column::SUBJECT`].
     #[must_use]
     pub fn new<const N: usize>(subject: [&str; N]) -> Self {
-        Self { subject: subject.map(str::to_owned).to_vec(), seen: Vec::new(), notes: Vec::new() }
+        let subject = subject.map(str::to_owned).to_vec();
+        Self { subject, seen: Vec::new(), failed: None, notes: Vec::new() }
     }
 
     /// Says what was seen.
     pub fn set(&mut self, column: C, verdict: Verdict) {
         self.seen.push((column, verdict));
+    }
+
+    /// Says why no more can be seen.
+    pub fn fail(&mut self, why: String) {
+        self.failed = Some(why);
     }
 
     /// Says something that is not for the table, but for whoever waits.
@@ -78,7 +85,8 @@ impl<C: Column> Row<C> {
     /// Whether everything is as it should be.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        self.seen.iter().all(|(_, verdict)| !matches!(verdict, Verdict::No(_)))
+        let is_bad = |(_, verdict): &(C, Verdict)| matches!(verdict, Verdict::No(_));
+        self.failed.is_none() && !self.seen.iter().any(is_bad)
     }
 
     /// Tells what it came to, as soon as that is known.
@@ -90,13 +98,16 @@ impl<C: Column> Row<C> {
                 say(&format!("  {column:?}: {why}"));
             }
         }
+        self.failed.iter().for_each(|why| say(&format!("  it came to an end: {why}")));
         self.notes.iter().for_each(|line| say(line));
     }
 
     fn cells(&self) -> Vec<String> {
+        // What was not looked at because the row came to an end is no better than what was not good.
+        let unseen = if self.failed.is_some() { "NO" } else { "-" };
         let words = C::ALL.iter().map(|(column, _)| {
             let seen = self.seen.iter().find(|(it, _)| it == column);
-            seen.map_or("-", |(_, verdict)| verdict.word()).to_owned()
+            seen.map_or(unseen, |(_, verdict)| verdict.word()).to_owned()
         });
         self.subject.iter().cloned().chain(words).collect()
     }
@@ -152,4 +163,33 @@ pub fn conclude<C: Column>(rows: &[Row<C>], page: Option<&Page<'_>>) -> anyhow::
     }
     let all_good = rows.iter().all(Row::is_good);
     Ok(if all_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Look {
+        First,
+        Second,
+    }
+
+    impl Column for Look {
+        const SUBJECT: &'static [&'static str] = &["who"];
+        const ALL: &'static [(Self, &'static str)] =
+            &[(Self::First, "first"), (Self::Second, "second")];
+    }
+
+    #[test]
+    fn a_row_that_came_to_an_end_is_not_good_and_in_the_table_all_the_same() {
+        let mut row = Row::new(["codex"]);
+        row.set(Look::First, Verdict::Yes);
+        assert!(row.is_good());
+        assert_eq!(row.cells(), ["codex", "yes", "-"]);
+        row.fail("it cannot be started".to_owned());
+        assert!(!row.is_good());
+        assert_eq!(row.cells(), ["codex", "yes", "NO"]);
+        assert!(table(&[row]).ends_with("| codex | yes | NO |\n"));
+    }
 }

@@ -35,7 +35,7 @@ impl Machine {
 
     /// Claude Code in one of our versions; each notes the environment that it is started in.
     fn claude(kind: &str) -> Self {
-        let version = if kind == "old" { "1.0.1" } else { "2.1.325" };
+        let version = if kind == "old" { "1.0.1" } else { proven() };
         let me = std::env::current_exe().unwrap();
         Self::running(&format!(
             "[ \"$1\" = --version ] && exec echo '{version} (Claude Code)'\n\
@@ -94,6 +94,11 @@ impl Machine {
     }
 }
 
+/// The version of Claude Code in which everything was seen.
+fn proven() -> &'static str {
+    agents_probe::client::of_host("claude").unwrap().proven()
+}
+
 /// The one host that was started.
 fn only(document: &Value) -> &Value {
     let mut started =
@@ -114,12 +119,11 @@ fn a_host_that_loads_everything() {
     let machine = Machine::claude("new");
     let document = machine.document(&[], 0);
     let host = only(&document);
-    assert_eq!(
-        (host["host"].as_str(), host["version"].as_str()),
-        (Some("claude"), Some("2.1.325"))
-    );
+    assert_eq!((host["host"].as_str(), host["version"].as_str()), (Some("claude"), Some(proven())));
     assert_eq!((&host["state"], lost(host)), (&json!("probed"), vec![]), "{host:#}");
-    assert_eq!(host["things"].as_array().unwrap().len(), 9);
+    assert_eq!(host["things"].as_array().unwrap().len(), 12);
+    let unasked = host["unasked"].as_array().unwrap();
+    assert!(unasked.iter().any(|it| it["event"] == "PreCompact"), "{host:#}");
     assert_eq!(document["loaded"], true);
     let env = std::fs::read_to_string(machine.programs().join("env")).unwrap();
     assert!(!env.contains("the-key-of-the-user"), "{env}");
@@ -140,17 +144,19 @@ fn an_old_version_that_knows_no_hooks() {
     let machine = Machine::claude("old");
     let document = machine.document(&["claude"], 1);
     let host = only(&document);
-    assert_eq!(lost(host), ["context", "deny", "reason"], "{host:#}");
-    assert_eq!(host["hint"], "update Claude Code: 2.1.325 was seen to load everything");
+    assert_eq!(lost(host), ["context", "deny", "reason", "events"], "{host:#}");
+    let hint = format!("update Claude Code: {} was seen to load everything", proven());
+    assert_eq!(host["hint"], hint.as_str());
 
     let run = machine.probe(&["claude"]);
     assert_eq!(run.code, Some(1), "{run:?}");
     for line in [
-        "host       version     skill  context  tool  answer  deny  reason  others  agent  task",
-        "claude     1.0.1       yes    NO       yes   yes     NO    NO      yes     yes    yes",
+        "host       version     skill  context  tool  answer  deny  reason  others  agent  task  events  clean  alone",
+        "claude     1.0.1       yes    NO       yes   yes     NO    NO      yes     yes    yes   NO      yes    yes",
         "claude: not so: deny blocks: `forbidden.txt` was made",
-        "  hint: update Claude Code: 2.1.325 was seen to load everything",
-        "1 host: 3 of 9 things are not loaded.",
+        &format!("  hint: {hint}"),
+        "not asked for: PreCompact of claude: the conversation is too short to be compacted",
+        "1 host: 4 of 12 things are not so.",
     ] {
         assert!(
             run.stdout.lines().any(|it| it.trim_end() == line),
@@ -158,6 +164,44 @@ fn an_old_version_that_knows_no_hooks() {
             run.stdout
         );
     }
+}
+
+#[test]
+fn an_event_without_its_hook_is_told_by_name() {
+    let document = Machine::claude("deaf").document(&["claude"], 1);
+    let host = only(&document);
+    assert_eq!(lost(host), ["events"], "{host:#}");
+    let events = host["things"].as_array().unwrap().iter().find(|it| it["thing"] == "events");
+    assert_eq!(events.unwrap()["seen"], "nothing was run for SubagentStop");
+}
+
+#[test]
+fn what_is_still_there_after_uninstall_is_told() {
+    let machine = Machine::claude("clinging");
+    let document = machine.document(&["claude"], 1);
+    let host = only(&document);
+    assert_eq!(lost(host), ["clean", "alone"], "{host:#}");
+    let seen = |thing: &str| {
+        let things = host["things"].as_array().unwrap();
+        things.iter().find(|it| it["thing"] == thing).unwrap()["seen"].as_str().unwrap()
+    };
+    assert!(seen("clean").contains("settings.json` is not as before"), "{host:#}");
+    assert_eq!(seen("alone"), "it still knows the skill");
+    assert!(host["hint"].as_str().unwrap().contains("please report it"), "{host:#}");
+}
+
+#[test]
+fn a_host_that_does_not_start_without_us_is_told() {
+    let machine = Machine::claude("new");
+    let script = machine.programs().join("claude");
+    let once = std::fs::read_to_string(&script).unwrap();
+    // It starts as long as our hooks are in its settings.
+    let only = "[ \"$1\" = --version ] || grep -q hooks \"$HOME/.claude/settings.json\" || { echo 'no settings' >&2; exit 3; }";
+    std::fs::write(&script, once.replacen('\n', &format!("\n{only}\n"), 1)).unwrap();
+    let run = machine.probe(&["claude"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let line = "claude: not so: starts without us: it ended with exit code 3: no settings\n";
+    assert!(run.stdout.contains(line), "{run:?}");
 }
 
 #[test]

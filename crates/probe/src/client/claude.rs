@@ -13,10 +13,6 @@ impl Client for Claude {
         "claude"
     }
 
-    fn proven(&self) -> &'static str {
-        "2.1.325"
-    }
-
     fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
         // It reads strict JSON, so there is no comment to keep here.
         let settings = "{\n  \"permissions\": { \"allow\": [\"mcp__notes\", \"mcp__cargo-agents\", \"Bash\"] },\n  \

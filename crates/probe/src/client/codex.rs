@@ -13,10 +13,6 @@ impl Client for Codex {
         "codex"
     }
 
-    fn proven(&self) -> &'static str {
-        "0.166.0"
-    }
-
     fn files(&self, place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
         let Place { url, model, workspace, .. } = place;
         // The last table stands for a folder that the user has accepted; without it Codex ignores

@@ -13,10 +13,6 @@ impl Client for Copilot {
         "copilot"
     }
 
-    fn proven(&self) -> &'static str {
-        "1.0.102"
-    }
-
     fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
         let servers = "{\n    \"mcpServers\": {\n    }\n}\n";
         vec![(".copilot/mcp-config.json".into(), servers.to_owned())]

@@ -14,10 +14,6 @@ impl Client for Gemini {
         "gemini"
     }
 
-    fn proven(&self) -> &'static str {
-        "0.61.0"
-    }
-
     fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
         let settings = "{\n  // with the key of the team\n  \
                         \"security\": { \"auth\": { \"selectedType\": \"gemini-api-key\" } },\n  \

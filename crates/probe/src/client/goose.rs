@@ -4,22 +4,13 @@ use agents_system::process::Call;
 use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
-use super::{Client, Place, Scope};
+use super::{Client, Place};
 
 pub(super) struct Goose;
 
 impl Client for Goose {
     fn host(&self) -> &'static str {
         "goose"
-    }
-
-    fn proven(&self) -> &'static str {
-        "1.52.0"
-    }
-
-    fn scopes(&self) -> &'static [Scope] {
-        // It has no file for MCP servers in a workspace.
-        &[Scope::Global]
     }
 
     fn files(&self, place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {

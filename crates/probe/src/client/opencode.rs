@@ -13,10 +13,6 @@ impl Client for Opencode {
         "opencode"
     }
 
-    fn proven(&self) -> &'static str {
-        "1.18.33"
-    }
-
     fn files(&self, place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
         let Place { url, model, .. } = place;
         let config = format!(

@@ -13,10 +13,6 @@ impl Client for Qwen {
         "qwen"
     }
 
-    fn proven(&self) -> &'static str {
-        "0.24.4"
-    }
-
     fn files(&self, _place: &Place<'_>) -> Vec<(Utf8PathBuf, String)> {
         // Otherwise the tools of MCP servers are hidden behind a search.
         let settings = "{\n  // no login\n  \

@@ -7,7 +7,7 @@ use agents_probe::{
         AGENT, AGENT_DESCRIPTION, AGENT_PROMPT, ALLOWED, FORBIDDEN, HINT, REASON, SKILL,
         SKILL_DESCRIPTION, TOKEN,
     },
-    seen::{Evidence, Seen, Thing},
+    seen::{After, Events, Evidence, Seen, Thing},
 };
 use agents_testkit::scratch::Scratch;
 use serde_json::json;
@@ -16,8 +16,56 @@ use crate::{and_then, request};
 
 fn look(scratch: &Scratch, requests: &[Request], thing: Thing) -> Seen {
     let (workspace, log) = (scratch.path("w"), scratch.path("log"));
-    let (tool, shell) = ("notes_look_up", "sh");
-    Evidence { requests, workspace: &workspace, log: &log, tool, shell }.of(thing)
+    let (events, fired) = (&set(&["Stop", "SessionEnd"]), &set(&["Stop"]));
+    let after = &After { clean: Seen::Yes, requests: &[], fired: set(&[]), trouble: None };
+    let (workspace, log, tool, shell) = (&workspace, &log, "notes_look_up", "sh");
+    Evidence { requests, workspace, log, tool, shell, events, fired, after }.of(thing)
+}
+
+fn set(events: &[&str]) -> Events {
+    events.iter().map(|it| (*it).to_owned()).collect()
+}
+
+/// What is said about the session after `uninstall`.
+fn alone(requests: &[Request], fired: &[&str], trouble: Option<&str>) -> Seen {
+    let trouble = trouble.map(str::to_owned);
+    let after = &After { clean: Seen::Yes, requests, fired: set(fired), trouble };
+    let (events, fired, nowhere) = (&set(&[]), &set(&[]), "/nowhere".into());
+    let (requests, workspace, log, tool, shell) =
+        (&[][..], nowhere, nowhere, "notes_look_up", "sh");
+    Evidence { requests, workspace, log, tool, shell, events, fired, after }.of(Thing::Alone)
+}
+
+fn no(why: &str) -> Seen {
+    Seen::No(why.to_owned())
+}
+
+#[test]
+fn an_event_without_a_hook_is_told() {
+    let seen = look(&Scratch::new(), &[], Thing::Events);
+    assert_eq!(seen, no("nothing was run for SessionEnd"));
+}
+
+#[test]
+fn after_uninstall_nothing_of_ours_reaches_the_model_and_no_hook_is_run() {
+    let plain = request("You are a coding agent", &["sh"]);
+    let only = std::slice::from_ref(&plain);
+    assert_eq!(alone(only, &[], None), Seen::Yes);
+    assert_eq!(alone(&[], &[], None), no("it asked the model nothing"));
+    assert_eq!(alone(only, &[], Some("it died")), no("it died"));
+    assert_eq!(alone(only, &["Stop"], None), no("a hook of ours was run for Stop"));
+    let told = [
+        (SKILL, "it still knows the skill"),
+        (SKILL_DESCRIPTION, "it still knows the skill"),
+        (AGENT, "it still knows the agent"),
+        (AGENT_DESCRIPTION, "it still knows the agent"),
+        (HINT, "it still knows what we say at the start of a session"),
+    ];
+    for (text, why) in told {
+        assert_eq!(alone(&[plain.clone(), request(text, &[])], &[], None), no(why), "{text}");
+    }
+    let tool = request("", &["notes_look_up"]);
+    assert_eq!(alone(&[plain.clone(), tool], &[], None), no("it still knows the tool"));
 }
 
 fn is_so(requests: &[Request], thing: Thing) -> bool {

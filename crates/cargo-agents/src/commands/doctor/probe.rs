@@ -1,7 +1,7 @@
 //! `cargo agents doctor --probe`: whether the hosts of this machine really load what we write.
 //!
-//! Each is started once in a throw-away home, after our own `sync` into it, against a scripted model on loopback; see
-//! [`agents_probe`]. Where the system lets us, all of it happens in a network with nobody else in it: the program then starts
+//! Each is started in a throw-away home, once after our own `sync` into it and once after `uninstall`, against a scripted model on
+//! loopback; see [`agents_probe`]. Where the system lets us, all of it happens in a network with nobody else in it: the program then starts
 //! itself again in there before it does anything.
 
 pub(crate) mod told;
@@ -193,7 +193,14 @@ impl Laboratory {
         let root = self.root_of(host)?;
         probed.version = version_by(self.call_of(&program, &root)).map(|it| it.to_string());
         Failure::if_interrupted()?;
-        let session = self.session(&program, client.as_ref());
+        let events: Vec<&str> = host
+            .hooks
+            .get()
+            .into_iter()
+            .flat_map(|it| &it.events)
+            .map(|(event, _)| event.name())
+            .collect();
+        let session = self.session(&program, client.as_ref(), &events);
         let outcome = session.run(client.as_ref(), &root, || progress.tick(""));
         progress.end();
         match outcome {
@@ -223,7 +230,12 @@ impl Laboratory {
             .cwd(root)
     }
 
-    fn session<'a>(&'a self, program: &'a Utf8Path, client: &dyn Client) -> Session<'a> {
+    fn session<'a>(
+        &'a self,
+        program: &'a Utf8Path,
+        client: &dyn Client,
+        events: &'a [&'a str],
+    ) -> Session<'a> {
         Session {
             program,
             ours: &self.ours,
@@ -237,6 +249,7 @@ impl Laboratory {
             },
             servers: self.servers,
             hosts: self.hosts.as_deref(),
+            events,
             deadline: self.deadline,
             network: if self.shared.is_none() { Network::Own } else { Network::Shared },
         }

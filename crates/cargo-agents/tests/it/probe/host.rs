@@ -21,6 +21,8 @@ fn is_a_host() {
     match std::env::var(VERSION).as_deref() {
         Ok("new") => Host::start(Hooks::Run).work(),
         Ok("old") => Host::start(Hooks::Ignored).work(),
+        Ok("deaf") => Host::start(Hooks::AllBut("SubagentStop")).work(),
+        Ok("clinging") => Host::start(Hooks::Run).clinging().work(),
         _ => {}
     }
 }
@@ -30,6 +32,7 @@ fn is_a_host() {
 enum Hooks {
     Run,
     Ignored,
+    AllBut(&'static str),
 }
 
 struct Host {
@@ -63,6 +66,23 @@ impl Host {
         Self { hooks, settings, servers, skills: all("skills"), agents: all("agents") }
     }
 
+    /// One that never forgets what it has seen: skills in a file of its own, settings in the user's.
+    fn clinging(mut self) -> Self {
+        let home = Utf8PathBuf::from(std::env::var("HOME").unwrap());
+        let memory = home.join(".claude/memory.json");
+        if let Ok(known) = std::fs::read_to_string(&memory) {
+            self.skills = serde_json::from_str(&known).unwrap();
+        } else {
+            std::fs::write(memory, serde_json::to_string(&self.skills).unwrap()).unwrap();
+            let settings = home.join(".claude/settings.json");
+            let mut copy: Value =
+                serde_json::from_slice(&std::fs::read(&settings).unwrap()).unwrap();
+            copy["last"] = copy["hooks"].clone();
+            std::fs::write(settings, copy.to_string()).unwrap();
+        }
+        self
+    }
+
     fn work(mut self) {
         let told: String = self
             .hook("SessionStart", &json!({"source": "startup"}))
@@ -80,7 +100,10 @@ impl Host {
             listed(&self.agents)
         );
         let prompt = std::env::args().next_back().unwrap_or_default();
+        self.hook("UserPromptSubmit", &json!({"prompt": prompt}));
         self.converse(&system, &prompt);
+        self.hook("Stop", &json!({"stop_hook_active": false}));
+        self.hook("SessionEnd", &json!({"reason": "other"}));
     }
 
     /// Asks until the model calls nothing any more; its last words.
@@ -125,29 +148,49 @@ impl Host {
                 return said["permissionDecisionReason"].as_str().unwrap().to_owned();
             }
         }
-        match name {
+        let facts = json!({"tool_name": name, "tool_input": input});
+        match self.answer(name, input) {
+            Ok(text) => {
+                self.hook("PostToolUse", &facts);
+                text
+            }
+            Err(text) => {
+                self.hook("PostToolUseFailure", &facts);
+                text
+            }
+        }
+    }
+
+    /// What a tool says, if it works and if it does not.
+    fn answer(&mut self, name: &str, input: &Value) -> Result<String, String> {
+        Ok(match name {
             "Bash" => {
                 let words = input["command"].as_str().unwrap();
                 let done = Command::new("sh").args(["-c", words]).output().unwrap();
-                String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned()
+                let said =
+                    String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+                return if done.status.success() { Ok(said) } else { Err(said) };
             }
             "Agent" => {
                 let wanted = input["subagent_type"].as_str().unwrap();
                 let found = self.agents.iter().find(|it| it[0] == wanted).cloned();
-                let Some([_, _, text]) = found else { return "there is no such agent".to_owned() };
-                self.converse(&text, input["prompt"].as_str().unwrap())
+                let Some([_, _, text]) = found else { return Err("no such agent".to_owned()) };
+                self.hook("SubagentStart", &json!({"agent_type": wanted}));
+                let said = self.converse(&text, input["prompt"].as_str().unwrap());
+                self.hook("SubagentStop", &json!({"agent_type": wanted}));
+                said
             }
             _ => {
                 let (server, tool) = name.strip_prefix("mcp__").unwrap().split_once("__").unwrap();
                 let server = self.servers.iter_mut().find(|it| it.name == server).unwrap();
                 server.ask("tools/call", &json!({"name": tool, "arguments": input})).to_string()
             }
-        }
+        })
     }
 
     /// What the hooks of an event say.
-    fn hook(&self, event: &str, facts: &Value) -> Vec<Value> {
-        if self.hooks == Hooks::Ignored {
+    fn hook(&self, event: &'static str, facts: &Value) -> Vec<Value> {
+        if self.hooks == Hooks::Ignored || self.hooks == Hooks::AllBut(event) {
             return Vec::new();
         }
         let mut input = json!({"hook_event_name": event, "session_id": "s", "cwd": std::env::current_dir().unwrap()});

@@ -2,6 +2,7 @@
 
 use agents_host::Host;
 use agents_probe::{
+    quiet::{self, Quiet},
     seen::{Seen, Thing},
     session::Outcome,
 };
@@ -17,7 +18,7 @@ use crate::{commands::doctor::colored, failure::Failure, output::Output};
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ProbeDocument {
-    /// Whether every host that was started has loaded everything
+    /// Whether every host that was started has loaded everything, and let go of it
     loaded: bool,
     network: NetworkView,
     /// Where MCP servers and hooks were registered: `hook-scope`
@@ -54,6 +55,8 @@ pub(super) struct Probed {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) seconds: Option<u64>,
     things: Vec<ThingView>,
+    /// Events that the host has, and that were not asked for
+    unasked: Vec<UnaskedView>,
     /// Why the host did not run to a good end, if it did not
     #[serde(skip_serializing_if = "Option::is_none")]
     trouble: Option<String>,
@@ -79,11 +82,20 @@ pub(super) enum State {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+struct UnaskedView {
+    event: &'static str,
+    /// Why one prompt without a terminal does not bring it about
+    why: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ThingView {
-    /// What was looked at, in a word: `skill`, `context`, `tool`, `answer`, `deny`, `reason`, `others`, `agent` or `task`
+    /// What was looked at, in a word: `skill`, `context`, `tool`, `answer`, `deny`, `reason`, `others`, `agent`, `task`, `events`, `clean` or `alone`
     thing: &'static str,
     /// The same in a few words
     meaning: &'static str,
+    /// Whether it is so
     loaded: bool,
     /// What was seen instead
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,6 +113,7 @@ impl Probed {
             version: None,
             seconds: None,
             things: Vec::new(),
+            unasked: Vec::new(),
             trouble: None,
             hint: None,
         }
@@ -118,6 +131,8 @@ impl Probed {
             ThingView { thing: thing.word(), meaning: thing.words(), loaded, seen }
         };
         self.things = outcome.seen.into_iter().map(view).collect();
+        let unasked = quiet::of_host(&self.host);
+        self.unasked = unasked.map(|it| UnaskedView { event: it.event, why: it.why }).collect();
         self.hint = self.is_lost().then(|| self.advice(proven));
     }
 
@@ -128,7 +143,7 @@ impl Probed {
         self.hint = Some(self.advice(proven));
     }
 
-    /// Whether something that we wrote is not loaded.
+    /// Whether something that we wrote is not loaded, or still there.
     pub(super) fn is_lost(&self) -> bool {
         match self.state {
             State::Probed => self.things.iter().any(|it| !it.loaded),
@@ -142,9 +157,15 @@ impl Probed {
         let Self { host, name, .. } = self;
         let version = self.version.as_deref().and_then(|it| Version::parse(it).ok());
         let known = Version::parse(proven).ok();
+        let is_later =
+            |it: &ThingView| [Thing::Clean.word(), Thing::Alone.word()].contains(&it.thing);
         match (version, known) {
             _ if self.state == State::NoSession => {
                 format!("see whether `{host}` runs by itself; `--timeout` gives it longer")
+            }
+            // The host has done its part.
+            _ if self.things.iter().filter(|it| !it.loaded).all(is_later) => {
+                "this is ours to mend: please report it with what `--json` prints".to_owned()
             }
             (Some(version), Some(known)) if version < known => {
                 format!("update {name}: {known} was seen to load everything")
@@ -230,6 +251,9 @@ pub(super) fn end(
     if !missing.is_empty() {
         output.line(format!("not installed: {}", missing.join(", ")))?;
     }
+    for one in quiet::ALL {
+        unasked(output, one, &probed)?;
+    }
     let things = || probed.iter().flat_map(|it| &it.things);
     let (all, good) = (things().count(), things().filter(|it| it.loaded).count());
     let started = of_state(State::Probed).count() + of_state(State::NoSession).count();
@@ -237,8 +261,19 @@ pub(super) fn end(
     output.line(match all - good {
         0 if started == 0 => "no host was started.".to_owned(),
         0 if !probed.iter().any(Probed::is_lost) => format!("{hosts}, everything is loaded."),
-        lost => format!("{hosts}: {lost} of {all} things are not loaded."),
+        lost => format!("{hosts}: {lost} of {all} things are not so."),
     })
+}
+
+/// What was not asked for, and where.
+fn unasked(output: &Output, one: &Quiet, probed: &[Probed]) -> Result<(), Failure> {
+    let Quiet { event, hosts, why } = one;
+    let started = probed.iter().filter(|it| it.state == State::Probed).map(|it| it.host.as_str());
+    let here: Vec<&str> = started.filter(|it| hosts.contains(it)).collect();
+    match here.is_empty() {
+        true => Ok(()),
+        false => output.line(format!("not asked for: {event} of {}: {why}", here.join(", "))),
+    }
 }
 
 fn problems(output: &Output, one: &Probed) -> Result<(), Failure> {
