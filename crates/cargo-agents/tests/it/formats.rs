@@ -234,11 +234,11 @@ fn an_editor_goes_on_with_a_session_of_an_earlier_version() {
         let id = kept.iter().find_map(|it| it.as_str().strip_suffix(".json")).unwrap();
         let (mut editor, cwd) = (Editor::of(home.command()), home.path().join("ws"));
         let session = json!({ "sessionId": id, "cwd": cwd, "mcpServers": [] });
-        let (_, told) = editor.ask("session/load", session);
+        let (_, told) = editor.ask("session/load", &session);
         let told = json!(told).to_string();
         assert!(told.contains("Count the files.") && told.contains("Two."), "{told}");
         let prompt = json!([{ "type": "text", "text": "And again?" }]);
-        let (_, told) = editor.ask("session/prompt", json!({ "sessionId": id, "prompt": prompt }));
+        let (_, told) = editor.ask("session/prompt", &json!({ "sessionId": id, "prompt": prompt }));
         assert!(json!(told).to_string().contains("Still two."), "{}: {told:?}", home.version);
     }
 }

@@ -21,12 +21,12 @@ impl Editor {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         let mut editor = Self { child, lines, asked: 0 };
-        editor.ask("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
+        editor.ask("initialize", &json!({ "protocolVersion": 1, "clientCapabilities": {} }));
         editor
     }
 
     /// The answer to a request, and what was told before it came.
-    pub(super) fn ask(&mut self, method: &str, params: Value) -> (Value, Vec<Value>) {
+    pub(super) fn ask(&mut self, method: &str, params: &Value) -> (Value, Vec<Value>) {
         self.asked += 1;
         let request =
             json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params });
@@ -46,9 +46,9 @@ impl Editor {
 
     /// A session in a directory, in which this is said.
     pub(super) fn says(&mut self, cwd: &Utf8Path, text: &str) {
-        let (session, _) = self.ask("session/new", json!({ "cwd": cwd, "mcpServers": [] }));
+        let (session, _) = self.ask("session/new", &json!({ "cwd": cwd, "mcpServers": [] }));
         let prompt = json!([{ "type": "text", "text": text }]);
-        self.ask("session/prompt", json!({ "sessionId": session["sessionId"], "prompt": prompt }));
+        self.ask("session/prompt", &json!({ "sessionId": session["sessionId"], "prompt": prompt }));
     }
 }
 
