@@ -13,7 +13,16 @@ use agents_testkit::scratch::{self, Scratch};
 use camino::{Utf8Path, Utf8PathBuf};
 use rusqlite::Connection;
 
+use serde_json::json;
+
+use self::{editor::Editor, shape::shapes};
 use crate::world::Run;
+
+mod editor;
+mod shape;
+
+/// The version that `make` was run for last.
+const NEWEST: &str = "190c6da";
 
 /// Where the home was when a version wrote into it.
 const THERE: &str = "/tmp/cargo-agents-formats/home";
@@ -26,9 +35,15 @@ struct Home {
 
 impl Home {
     fn as_left_by(version: &str) -> Self {
+        let home = Self::of_the_user(version);
+        home.lay(&formats().join(version));
+        home
+    }
+
+    /// The one that nobody has written into yet.
+    fn of_the_user(version: &str) -> Self {
         let home = Self { scratch: Scratch::new(), version: version.to_owned() };
         home.lay(&formats().join("user"));
-        home.lay(&formats().join(version));
         scratch::run(Command::new("git").args(["init", "-q"]).arg(home.path().join("ws")));
         home
     }
@@ -69,8 +84,12 @@ impl Home {
     }
 
     fn agents(&self, args: &[&str]) -> Run {
+        Run::from(self.command().args(args).output().unwrap())
+    }
+
+    fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-agents"));
-        command.arg("agents").args(args).current_dir(self.path().join("ws"));
+        command.arg("agents").current_dir(self.path().join("ws"));
         command.stdin(Stdio::null()).env_clear().env("HOME", self.path());
         command.env("CARGO_HOME", self.scratch.path("cargo"));
         for name in ["PATH", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
@@ -80,7 +99,7 @@ impl Home {
         if let (Err(_), Ok(home)) = (std::env::var("RUSTUP_HOME"), std::env::var("HOME")) {
             command.env("RUSTUP_HOME", format!("{home}/.rustup"));
         }
-        Run::from(command.output().unwrap())
+        command
     }
 
     #[track_caller]
@@ -170,7 +189,8 @@ fn tasks_of_earlier_versions_are_shown_and_resumed() {
             let shown = home.ok(&["task", "show", task["id"].as_str().unwrap()]);
             assert!(shown.contains("two") || shown.contains("Two."), "{}: {shown}", home.version);
         }
-        let first = tasks.iter().find(|it| it["turns"] == 2).unwrap_or_else(|| panic!("{listed}"));
+        let mut counted = tasks.iter().filter(|it| it["agent"] == "counter" && it["turns"] == 2);
+        let first = counted.next().unwrap_or_else(|| panic!("{listed}"));
         let id = first["id"].as_str().unwrap();
         let answer = home.ok(&["task", "resume", id, "And again?"]);
         assert_eq!(answer, "Still two.\n", "{}", home.version);
@@ -189,6 +209,60 @@ fn plans_of_earlier_versions_are_shown_and_run_again() {
         let forked = home.ok(&["plan", "fork", run, "--from", "second"]);
         assert!(forked.contains("Still two."), "{}: {forked}", home.version);
     }
+}
+
+#[test]
+fn what_was_looked_at_under_an_earlier_version_counts() {
+    for home in homes("ws/agents-audits.toml") {
+        let audit = home.json(&["audit"]).to_string();
+        assert!(audit.contains("\"note\":\"read it\""), "{}: {audit}", home.version);
+    }
+}
+
+#[test]
+fn an_agent_remembers_what_it_wrote_down_under_an_earlier_version() {
+    for home in homes(&format!("{STATE}/agent-memory")) {
+        let answer = home.ok(&["task", "run", "keeper", "And now?"]);
+        assert_eq!(answer, "Two, as I remember.\n", "{}", home.version);
+    }
+}
+
+#[test]
+fn an_editor_goes_on_with_a_session_of_an_earlier_version() {
+    for home in homes(&format!("{STATE}/sessions")) {
+        let kept = files(&home.state().join("sessions"));
+        let id = kept.iter().find_map(|it| it.as_str().strip_suffix(".json")).unwrap();
+        let (mut editor, cwd) = (Editor::of(home.command()), home.path().join("ws"));
+        let session = json!({ "sessionId": id, "cwd": cwd, "mcpServers": [] });
+        let (_, told) = editor.ask("session/load", &session);
+        let told = json!(told).to_string();
+        assert!(told.contains("Count the files.") && told.contains("Two."), "{told}");
+        let prompt = json!([{ "type": "text", "text": "And again?" }]);
+        let (_, told) = editor.ask("session/prompt", &json!({ "sessionId": id, "prompt": prompt }));
+        assert!(json!(told).to_string().contains("Still two."), "{}: {told:?}", home.version);
+    }
+}
+
+/// Where this fails, something is kept in another way than by all versions before: have `make` write down what the program keeps
+/// now, and name that here. The other tests then hold for both.
+#[test]
+fn nothing_is_kept_in_another_way_without_being_written_down() {
+    let before = Home::as_left_by(NEWEST);
+    let now = Home::of_the_user("now");
+    now.ok(&["init", "--yes", "--add-agent", "claude"]);
+    now.ok(&["sync"]);
+    now.ok(&["use", "dep"]);
+    let config = now.path().join(".config/cargo-agents/config.toml");
+    let script = format!("\n[providers.script]\nscript = \"{}/script.toml\"\n", now.path());
+    fs::write(&config, fs::read_to_string(&config).unwrap() + &script).unwrap();
+    now.ok(&["task", "run", "counter", "How many?"]);
+    now.ok(&["task", "resume", "last", "And again?"]);
+    now.ok(&["plan", "run", "count.toml"]);
+    now.ok(&["audit", "record", "counting", "--note", "read it"]);
+    now.ok(&["task", "run", "keeper", "Remember how many there were."]);
+    Editor::of(now.command()).says(&now.path().join("ws"), "Count the files.");
+    fs::remove_dir_all(now.path().join(".cache")).unwrap();
+    assert_eq!(shapes(&now.path()), shapes(&before.path()));
 }
 
 /// What a later version keeps in another way is left as it is, and told.
