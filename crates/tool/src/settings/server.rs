@@ -81,7 +81,7 @@ pub enum ConfiguredReach {
     },
 }
 
-pub(super) const KEYS: [&str; 16] = [
+const KEYS: [&str; 16] = [
     "command",
     "args",
     "env",
