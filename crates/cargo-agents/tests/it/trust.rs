@@ -475,11 +475,13 @@ fn locked_does_not_leave_out_what_changed_and_is_nowhere_any_more() {
 
 #[test]
 fn locked_looks_at_what_hosts_get_and_not_at_what_is_kept_to_compare() {
+    // As before.
+    const SKILL: [(&str, &str); 2] = [("src/lib.rs", ""), ("skills/usage/SKILL.md", OLD)];
     let agent = "---\nname: reviewer\ndescription: Reviews queries\n---\nLook.\n";
     let agents = "name = \"tiny-sql\"\n[[agents]]\nsource.path = \"agents\"\n";
     let publish = |it: &Trusting, version: &str, agent: &str| {
-        let files = [("src/lib.rs", ""), ("SYMPOSIUM.toml", agents), ("agents/reviewer.md", agent)];
-        it.publish_with(version, &files);
+        let files = [("SYMPOSIUM.toml", agents), ("agents/reviewer.md", agent)];
+        it.publish_with(version, &[&SKILL[..], &files].concat());
         it.upgrade();
     };
     let it = Trusting::new();
@@ -498,7 +500,8 @@ fn locked_looks_at_what_hosts_get_and_not_at_what_is_kept_to_compare() {
     // Programs run from where they are: of those that were agreed to, nothing is left there.
     let hook = "name = \"tiny-sql\"\n[[hooks]]\nname = \"h\"\nevent = \"PreToolUse\"\ncommand = { script = \"h.sh\" }\n";
     let publish = |it: &Trusting, version: &str, script: &str| {
-        it.publish_with(version, &[("src/lib.rs", ""), ("SYMPOSIUM.toml", hook), ("h.sh", script)]);
+        let files = [("SYMPOSIUM.toml", hook), ("h.sh", script)];
+        it.publish_with(version, &[&SKILL[..], &files].concat());
         it.upgrade();
     };
     let it = Trusting::new();
