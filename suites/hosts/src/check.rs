@@ -3,7 +3,7 @@
 //! The order is that of a user's life: own files, `init` and `sync`, a session in which the model calls
 //! the tool, `uninstall`, another session.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agents_probe::{
     client::{Client, Place, Scope},
@@ -29,8 +29,8 @@ use crate::{
 /// More than a client needs for one session, on any machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// How often an event is brought about before it counts as one that does not fire.
-const TRIES: usize = 3;
+/// How long a hook may live on after its client.
+const LATE: Duration = Duration::from_secs(10);
 
 /// How everything is registered.
 #[derive(Debug, Clone, Copy)]
@@ -102,17 +102,19 @@ fn look(
     let brought: Vec<&str> = occasions.iter().map(|it| it.event).collect();
     for Occasion { event, calls, model: mut says } in occasions {
         model.becomes(move |request| says.reply(request));
-        // OpenCode does not wait for what is called when a session is deleted, and may be gone before it is.
-        for _ in 0..TRIES {
-            for call in &calls {
-                let done = call.clone().deadline(PATIENCE).capture();
-                let done = done.map_or_else(|error| error.to_string(), |done| account(&done));
-                said += &format!("\n--- for {event}\n{done}");
-            }
+        for call in calls {
+            let done = call.deadline(PATIENCE).capture();
+            let done = done.map_or_else(|error| error.to_string(), |done| account(&done));
+            said += &format!("\n--- for {event}\n{done}");
+        }
+        // OpenCode does not wait for what is called when a session is deleted: that is still at work when the client is gone.
+        let end = Instant::now() + LATE;
+        loop {
             fired.extend(take_marks(&ground.marks())?);
-            if fired.contains(event) {
+            if fired.contains(event) || Instant::now() > end {
                 break;
             }
+            std::thread::sleep(Duration::from_millis(50));
         }
     }
     let verdict = events::judge(client.host(), &mapped, &fired, &brought);
