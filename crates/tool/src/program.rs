@@ -29,6 +29,9 @@ const DEFAULT_TIME: Duration = Duration::from_secs(120);
 /// How much of what is printed first and last is kept, each.
 const MAX_HALF: usize = 8 * 1024 * 1024;
 
+/// Where cargo builds.
+const TARGET_DIR: &str = "CARGO_TARGET_DIR";
+
 /// Variables that programs get from our own environment, and no others: what else is in it may be a secret.
 const HANDED_ON: &[&str] = &[
     "PATH",
@@ -44,7 +47,7 @@ const HANDED_ON: &[&str] = &[
     "CARGO_HOME",
     "RUSTUP_HOME",
     "RUSTUP_TOOLCHAIN",
-    "CARGO_TARGET_DIR",
+    TARGET_DIR,
     "XDG_CACHE_HOME",
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
@@ -120,9 +123,12 @@ impl Surroundings<'_> {
             HANDED_ON.iter().filter_map(|name| Some(((*name).to_owned(), env::handed_on(name)?)));
         let mut all: Vec<(String, String)> = handed.collect();
         all.extend(FIXED.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        if let Confinement::Sandbox(_) = self.confinement {
+        if let Confinement::Sandbox(sandbox) = self.confinement {
             // Git does not run at all where it may not read the user's own configuration.
             all.push(("GIT_CONFIG_GLOBAL".to_owned(), "/dev/null".to_owned()));
+            // Where all workspaces of the user are built is not for one of them to change: cargo takes the workspace's own directory.
+            let write = self.rights(sandbox).write;
+            all.retain(|(name, value)| name != TARGET_DIR || is_within(value.as_ref(), &write));
         }
         for (name, value) in self.variables {
             all.retain(|(it, _)| it != name);
@@ -149,6 +155,11 @@ impl Surroundings<'_> {
         }
         sandbox::Rights { read, write, network: sandbox.network }
     }
+}
+
+/// Whether a path is in one of these directories. One that is not absolute begins where the program stands, and that is in the area.
+fn is_within(path: &Utf8Path, directories: &[Utf8PathBuf]) -> bool {
+    path.is_relative() || directories.iter().any(|it| path.starts_with(it))
 }
 
 /// A directory that goes with its owner.
@@ -285,5 +296,21 @@ impl Heard {
         }
         text.push_str(&String::from_utf8_lossy(self.tail.make_contiguous()));
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_within;
+
+    #[test]
+    fn only_a_build_directory_that_may_be_written_to_is_handed_on() {
+        let write = ["/home/ann/shop".into(), "/tmp/room".into()];
+        for path in ["target", "/home/ann/shop/target", "/home/ann/shop"] {
+            assert!(is_within(path.as_ref(), &write), "{path}");
+        }
+        for path in ["/home/ann/.target", "/home/ann", "/home/ann/shopping", "/"] {
+            assert!(!is_within(path.as_ref(), &write), "{path}");
+        }
     }
 }
