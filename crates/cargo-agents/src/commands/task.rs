@@ -23,7 +23,7 @@ mod told;
 pub(crate) mod wait;
 mod work;
 
-use std::{process::ExitCode, time::Duration};
+use std::process::ExitCode;
 
 use agents_agent::definition::PermissionMode;
 use agents_system::explain::ErrorKind;
@@ -50,9 +50,8 @@ use crate::{
     settings::Settings,
 };
 
-/// Which transcripts are kept.
-const KEPT: Retention =
-    Retention { files: 2000, age: Some(Duration::from_secs(90 * 24 * 60 * 60)) };
+/// Which transcripts are kept. How old they are says nothing as long as nobody asks: a clock that is wrong for a moment would take them all.
+const KEPT: Retention = Retention { files: 2000, age: None };
 
 pub(crate) fn run(
     settings: &Settings,

@@ -2,6 +2,7 @@
 
 use std::{process::Stdio, time::Duration};
 
+use agents_testkit::harm::{Harm, Place};
 use serde_json::Value;
 
 use super::{LOOKS, Stage};
@@ -39,6 +40,23 @@ fn what_a_task_did_can_be_read_later() {
     let logs = stage.run(&["logs", short]).stdout;
     let lines: Vec<Value> = logs.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
     assert!(lines.len() >= 5, "{logs}");
+}
+
+#[test]
+fn a_clock_that_is_wrong_takes_no_transcripts() {
+    let stage = Stage::new(LOOKS);
+    stage.run(&["run", "helper", "what does it use?"]);
+    let first = only(&stage);
+    let mut command = stage.command(&["run", "helper", "what does it use?"]);
+    let root = stage.world.sample.root().to_owned();
+    Harm::Clock(10 * 365 * 24 * 60 * 60).put(Place::Below(&root, "cargo-agents"), &mut command);
+    assert!(command.output().unwrap().status.success());
+    let shown = stage.run(&["show", &first]);
+    assert!(shown.stdout.contains("It uses tiny-sql."), "{shown:?}");
+    let list = stage.run(&["list", "--json"]).stdout;
+    let ahead = jiff::Zoned::now().year() + 9;
+    let is_ahead = |year| list.contains(&format!("\"{year}-"));
+    assert!(is_ahead(ahead) || is_ahead(ahead + 1), "the clock was not wrong: {list}");
 }
 
 #[test]
