@@ -196,3 +196,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_list_of_tools_beats_a_word_for_everything() {
+    let text = "---\ndescription: d\npermission: allow\ntools:\n  - read\n---\nbody";
+    let dialect = Dialect::OpenCode;
+    let (definition, _) =
+        parse_bytes("x.md".into(), text.as_bytes(), dialect, Source::User, Strictness::Lenient);
+    let rendered = render(&definition.unwrap(), dialect);
+    assert!(same(&read(&rendered, dialect), &rendered.kept), "{}", rendered.text);
+}
