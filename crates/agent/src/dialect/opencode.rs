@@ -9,7 +9,7 @@ use super::grammar::{DenyStyle, Grammar, Key, McpNames, Models, Naming, SpawnSty
 use crate::{
     definition::{AgentDefinition, Dialect, Spawns},
     parse::TASK,
-    tools::{ToolPattern, names::to_host},
+    tools::{ToolPattern, Tools, names::to_host},
 };
 
 pub(super) const GRAMMAR: Grammar = Grammar {
@@ -129,6 +129,21 @@ pub(crate) fn read_permission(value: &Value) -> Permissions {
         }
     }
     said
+}
+
+/// Where tools are listed, all others are denied, and what was said of everything holds for those of the list: to ask first must not
+/// become to allow.
+pub(crate) fn narrow(rest: &mut Map<String, Value>, tools: &Tools, spawns: &Spawns) {
+    let Some(allow) = &tools.allow else { return };
+    let Some(all) = rest.shift_remove("*").filter(|it| it != "allow") else { return };
+    let restricted = matches!(spawns, Spawns::Only(_));
+    for pattern in allow {
+        // Which agents may be started is said by a table, in the same place.
+        let denied = !tools.allows(pattern.tool()) || restricted && pattern.tool() == TASK;
+        if let Some(name) = to_host(Dialect::OpenCode, pattern).filter(|_| !denied) {
+            rest.entry(name).or_insert_with(|| all.clone());
+        }
+    }
 }
 
 /// The map for a definition; `None` if nothing is restricted.

@@ -70,13 +70,10 @@ impl Reader<'_, '_> {
             }
         }
         to.spawns = spawns.unwrap_or_default();
-        // Where tools are listed, all others are denied: that everything else is allowed does not hold any more.
-        if to.tools.allow.is_some()
-            && let Some(entry) = find(Key::Permission)
+        if let Some(entry) = find(Key::Permission)
             && let Some(Value::Object(rest)) = to.extra.get_mut(&entry.spelled())
-            && rest.get("*").is_some_and(|it| it == "allow")
         {
-            rest.remove("*");
+            opencode::narrow(rest, &to.tools, &to.spawns);
             if rest.is_empty() {
                 to.extra.remove(&entry.spelled());
             }

@@ -197,12 +197,29 @@ proptest! {
     }
 }
 
-#[test]
-fn a_list_of_tools_beats_a_word_for_everything() {
-    let text = "---\ndescription: d\npermission: allow\ntools:\n  - read\n---\nbody";
+/// An OpenCode agent with a word for everything, and a list of tools, as it is written again.
+fn with_a_word_and_a_list(word: &str) -> String {
+    let text =
+        format!("---\ndescription: d\npermission: {word}\ntools: [read, bash, task]\n---\nbody");
     let dialect = Dialect::OpenCode;
     let (definition, _) =
         parse_bytes("x.md".into(), text.as_bytes(), dialect, Source::User, Strictness::Lenient);
     let rendered = render(&definition.unwrap(), dialect);
     assert!(same(&read(&rendered, dialect), &rendered.kept), "{}", rendered.text);
+    rendered.text
+}
+
+#[test]
+fn a_list_of_tools_beats_a_word_for_everything() {
+    let text = with_a_word_and_a_list("allow");
+    assert!(text.contains("bash: allow") && text.contains("deny"), "{text}");
+}
+
+#[test]
+fn what_is_asked_for_everything_is_asked_for_each_tool_of_a_list() {
+    let text = with_a_word_and_a_list("ask");
+    for tool in ["read", "bash", "task"] {
+        assert!(text.contains(&format!("{tool}: ask")), "{text}");
+    }
+    assert!(!text.contains("allow"), "{text}");
 }

@@ -175,4 +175,14 @@ mod tests {
         assert_eq!(parse_line("bare = \"1.0.0\"").unwrap().description, "");
         assert!(parse_line("... and 341 crates more (use --limit N to see more)").is_none());
     }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_understood_of_any_line_stands_in_it(line in r#"([ ="\#a]|\PC){0,60}"#) {
+            if let Some(it) = parse_line(&line) {
+                let parts = [it.name, it.version.unwrap(), it.description];
+                proptest::prop_assert!(parts.iter().all(|part| line.contains(part.as_str())));
+            }
+        }
+    }
 }

@@ -52,4 +52,13 @@ mod tests {
             assert_eq!(version_in(text).map(|it| it.to_string()).as_deref(), version, "{text}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn a_version_that_is_found_was_said(text in r"([v0-9./@(),:+\-a ]|\PC){0,60}") {
+            if let Some(version) = version_in(&text) {
+                proptest::prop_assert!(text.contains(&version.to_string()));
+            }
+        }
+    }
 }

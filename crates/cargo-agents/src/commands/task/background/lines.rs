@@ -58,3 +58,51 @@ pub(super) fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
     line.push(b'\n');
     Ok(line)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Everything that can be read, and whether it ended in an error.
+    fn read_all(bytes: &[u8], most: u64) -> (Vec<Value>, bool) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let mut from = BufReader::new(bytes);
+            let mut values = Vec::new();
+            loop {
+                match read(&mut from, most).await {
+                    Ok(Some(value)) => values.push(value),
+                    Ok(None) => return (values, false),
+                    Err(_) => return (values, true),
+                }
+            }
+        })
+    }
+
+    #[test]
+    fn a_line_that_is_cut_off_or_too_long_is_an_error() {
+        assert_eq!(read_all(b"1\n2\n", SHORT), (vec![1.into(), 2.into()], false));
+        assert_eq!(read_all(b"1\n2", SHORT), (vec![1.into()], true));
+        assert_eq!(read_all(b"12\n123\n", 3), (vec![12.into()], true));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_values_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let (values, failed) = read_all(&bytes, 16);
+            let lines = bytes.split(|it| *it == b'\n').count();
+            prop_assert!(values.len() < lines || values.is_empty());
+            prop_assert!(failed || values.len() + 1 == lines);
+        }
+
+        #[test]
+        fn what_is_written_is_read_again(texts in prop::collection::vec(".*", 0..5)) {
+            let values: Vec<Value> = texts.into_iter().map(Value::String).collect();
+            let lines: Vec<u8> = values.iter().flat_map(|it| line(it).unwrap()).collect();
+            prop_assert_eq!(read_all(&lines, LONG), (values, false));
+        }
+    }
+}
