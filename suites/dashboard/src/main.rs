@@ -3,7 +3,7 @@
 //! ```console
 //! cargo run -p dashboard-suite                          # everything; screenshots in target/dashboard
 //! cargo run -p dashboard-suite -- hostile keyboard      # some
-//! cargo run -p dashboard-suite -- --update-docs         # write docs/real-dashboard.md anew
+//! cargo run -p dashboard-suite -- --update-docs         # write docs/real-dashboard.md and the pictures anew
 //! ```
 //!
 //! | module | holds |
@@ -53,7 +53,7 @@ struct Args {
     /// Where what suites install is kept; `cargo-agents-suites` in your cache directory by default
     #[arg(long, value_name = "DIR")]
     prefix: Option<Utf8PathBuf>,
-    /// Write the table to `docs/real-dashboard.md`
+    /// Write the table to `docs/real-dashboard.md`, and the pictures of the pages beside it
     #[arg(long, conflicts_with = "scenes")]
     update_docs: bool,
     /// Let the browser have the network
@@ -109,6 +109,11 @@ fn run(args: &Args, built: &Utf8Path) -> anyhow::Result<ExitCode> {
         rows.push(row);
     }
     say(&format!("screenshots: {}", args.screenshots));
+    if args.update_docs {
+        for (screenshot, picture) in report::PICTURES {
+            fs_err::copy(args.screenshots.join(screenshot), table::docs().join(picture))?;
+        }
+    }
     table::conclude(&rows, args.update_docs.then_some(&report::PAGE))
 }
 

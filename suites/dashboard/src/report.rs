@@ -24,6 +24,10 @@ impl table::Column for Column {
     ];
 }
 
+/// Screenshots that pages of the book show, by the names that they have there.
+pub(crate) const PICTURES: [(&str, &str); 2] =
+    [("plan-running.png", "dashboard-plan.png"), ("tree.png", "dashboard-tasks.png")];
+
 /// The page with the table.
 pub(crate) const PAGE: Page<'static> = Page {
     name: "real-dashboard.md",

@@ -14,6 +14,7 @@ use crate::{
 pub(crate) enum Scene {
     Plan,
     Ask,
+    Tree,
     Cancel,
     Hostile,
     Keyboard,
@@ -31,6 +32,7 @@ impl Scene {
         match self {
             Self::Plan => "watch a plan until it is done, pause it and let it go on",
             Self::Ask => "approve one question and deny another",
+            Self::Tree => "watch an agent that starts others, and agree for all of them",
             Self::Cancel => "cancel a task and go on from it",
             Self::Hostile => "read a transcript that tries everything",
             Self::Keyboard => "walk through all of it without a mouse",
@@ -49,6 +51,7 @@ impl Scene {
         match self {
             Self::Plan => plan(stage, &page.address, tab),
             Self::Ask => ask(stage, &page.address, tab),
+            Self::Tree => tree(stage, &page.address, tab),
             Self::Cancel => cancel(stage, &page.address, tab),
             Self::Hostile => hostile(stage, &page.address, tab),
             Self::Keyboard => keyboard(stage, &page.address, tab),
@@ -143,6 +146,35 @@ fn ask(stage: &Stage, address: &str, tab: &mut Tab) -> anyhow::Result<()> {
     tab.until("it ended", "document.querySelector('h2 .state')?.textContent === 'completed'")?;
     ensure!(!stage.file("made").exists(), "it was done all the same");
     Ok(())
+}
+
+fn tree(stage: &Stage, address: &str, tab: &mut Tab) -> anyhow::Result<()> {
+    stage.agents(&["task", "run", "helper", "Summarise the changelog"])?;
+    let id =
+        stage.agents(&["task", "run", "lead", "LEAD: is the release ready?", "--background"])?;
+    tab.visit(&format!("{address}#/asks"))?;
+    tab.click(".ask button[data-key$=' tree']")?;
+    stage.until("one of three waits", || stage.file("tests-wait").exists())?;
+    tab.eval("location.hash = '#/tasks'")?;
+    let below = |state: &str| {
+        format!(
+            "document.querySelectorAll('.row.task[data-depth=\"1\"][data-state={state}]').length"
+        )
+    };
+    tab.until(
+        "three are below the one that started them",
+        &format!("{} === 2 && {} === 1", below("completed"), below("running")),
+    )?;
+    tab.until(
+        "and the other task is not",
+        "document.querySelectorAll('.row.task[data-depth=\"0\"]').length === 2",
+    )?;
+    tab.screenshot("tree")?;
+    stage.go("tests-go");
+    stage.agents(&["task", "wait", &id])?;
+    tab.until("all are done", &format!("{} === 3", below("completed")))?;
+    tab.click(&format!("a[data-key='{id}']"))?;
+    tab.sees("Nothing stands in the way.")
 }
 
 fn cancel(stage: &Stage, address: &str, tab: &mut Tab) -> anyhow::Result<()> {

@@ -88,6 +88,8 @@ impl Stage {
             let text = format!("---\nname: helper\ndescription: {what}\n---\nYou help.\n");
             scratch::write(&dir.join("helper.md"), text);
         }
+        let lead = "---\nname: lead\ndescription: divides what is to be done\nspawns: [helper]\n---\nYou divide.\n";
+        scratch::write(&home.join(".agents/agents/lead.md"), lead);
         scratch::write(&root.join("plan.toml"), PLAN);
         Ok(stage)
     }

@@ -145,10 +145,15 @@ impl Page<'_> {
     /// # Errors
     /// It cannot be written.
     pub fn write(&self, seen: &str) -> std::io::Result<()> {
-        let docs = Utf8Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"));
         let Self { name, before, after } = self;
-        fs_err::write(docs.join(name), format!("{before}\n{seen}\n{after}"))
+        fs_err::write(docs().join(name), format!("{before}\n{seen}\n{after}"))
     }
+}
+
+/// Where the pages are.
+#[must_use]
+pub fn docs() -> &'static Utf8Path {
+    Utf8Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"))
 }
 
 /// Ends a suite: the table on standard output and, if asked for, on its page; 1 where something is not as it should be.
