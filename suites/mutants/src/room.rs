@@ -11,10 +11,13 @@ pub(crate) struct Room {
 }
 
 /// In the order of the table.
-pub(crate) const ROOMS: [Room; 5] = [
+pub(crate) const ROOMS: [Room; 8] = [
     Room { name: "hook", what: "merging of answers, running of handlers" },
     Room { name: "sync", what: "what is wanted and what is there, made one plan" },
     Room { name: "plan", what: "the scheduler" },
+    Room { name: "task", what: "which agents may run, and with what rights" },
+    Room { name: "trust", what: "what was agreed to, and what has changed since" },
+    Room { name: "agent", what: "which definitions are believed, edits of them" },
     Room { name: "tool", what: "rights, rules, commands, confinement, edits" },
     Room { name: "system", what: "edits of files of others" },
 ];

@@ -83,6 +83,26 @@ fn nothing_goes_while_something_of_ours_is_at_work() {
     synced.ok(&PURGE);
 }
 
+/// One that waits for its server is at work, too.
+#[cfg(feature = "restate")]
+#[test]
+fn nothing_goes_while_a_worker_waits() {
+    use std::{io::BufRead as _, process::Stdio};
+    let synced = used();
+    let nobody = ["--ingress", "http://127.0.0.1:9", "--admin", "http://127.0.0.1:9"];
+    let mut command = synced.world.command(&["worker", "--listen", "127.0.0.1:0"]);
+    let mut worker = command.args(nobody).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    std::io::BufReader::new(worker.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("listens"), "{said}");
+    let run = synced.run(&PURGE);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("something of ours is at work"), "{run:?}");
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    synced.ok(&PURGE);
+}
+
 #[test]
 fn what_could_not_be_taken_back_is_not_forgotten() {
     let synced = used();

@@ -221,6 +221,21 @@ mod skills {
     }
 
     #[test]
+    fn what_was_left_to_the_user_goes_when_they_say_so_and_only_from_this_workspace() {
+        let (inside, outside) = ("/work/.claude/skills/guide", "/s/guide");
+        let check = |dir: &str, workspaces: &[&str], edited, expected: &[&str]| {
+            let before = ledger([installed(dir, "old", workspaces)]);
+            let facts = Facts::default().with_slot(dir, there("edit", Marked::Yes));
+            assert_eq!(plan(&wanted([]), &facts, &before, edited).1, expected, "{dir}");
+        };
+        check(inside, &[], Edited::Overwrite, &["removed /work/.claude/skills/guide"]);
+        check(inside, &[], Edited::Keep, &["owns /work/.claude/skills/guide for "]);
+        check(outside, &[], Edited::Overwrite, &["owns /s/guide for "]);
+        let theirs = ["owns /work/.claude/skills/guide for /other"];
+        check(inside, &[ELSEWHERE], Edited::Overwrite, &theirs);
+    }
+
+    #[test]
     fn a_second_workspace_shares_what_is_there() {
         let digest = guide("one").digest;
         let before = ledger([installed("/s/guide", &digest, &[ELSEWHERE])]);

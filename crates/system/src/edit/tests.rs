@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::explain::{ErrorKind, Explain as _};
+use crate::explain::{Code, ErrorKind, Explain as _};
 
 mod formats;
 mod json;
@@ -112,6 +112,7 @@ fn an_error_says_whose_matter_it_is_and_what_to_do() {
     ] {
         let error = apply(format, text, &[edit]).unwrap_err();
         assert_eq!((error.kind(), error.hint().as_deref()), (kind, hint), "{error}");
+        assert_eq!(error.code(), Some(Code::ForeignFile));
     }
     let mismatch = EditError::Mismatch { format: Json };
     assert_eq!((mismatch.kind(), mismatch.hint().as_deref()), (ErrorKind::Failure, Some(by_hand)));

@@ -267,6 +267,43 @@ mod tests {
         }
     }
 
+    /// As version 0.1.0 writes it. Whoever changes the form of records adds to this, and takes nothing away: a worktree that was left
+    /// behind before an update holds somebody's work.
+    #[test]
+    fn a_record_is_read_in_every_form_that_it_ever_had() {
+        let text = r#"{
+  "task": "0192f0c1-2345-7abc-8def-0123456789ab",
+  "slug": "fix-0123456789ab",
+  "owner": { "pid": 4711, "started": 123456 },
+  "changed": 1779000000,
+  "repository": { "root": "/ws", "within": "app", "git-dir": "/ws/.git", "common-dir": "/ws/.git" },
+  "base": "8c8f1c7",
+  "branch": "agents/fix-0123456789ab",
+  "state": { "removing": "stays" },
+  "changes": {
+    "base": "8c8f1c7",
+    "head": "99aa00b",
+    "branch": "agents/fix-0123456789ab",
+    "patch": "/state/worktrees/records/fix-0123456789ab.patch",
+    "files": [{ "status": "A", "path": "new.txt" }],
+    "commits": [{ "id": "99aa00b", "subject": "what was not committed" }]
+  }
+}"#;
+        let record: Record = serde_json::from_str(text).unwrap();
+        assert_eq!(record.state, State::Removing(Fate::Stays));
+        let same: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_value(&record).unwrap(), same);
+        for (word, state) in [
+            ("making", State::Making),
+            ("ready", State::Ready),
+            ("collected", State::Collected),
+            ("applied", State::Applied),
+            ("removed", State::Removed),
+        ] {
+            assert_eq!(serde_json::from_value::<State>(word.into()).unwrap(), state);
+        }
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn a_process_knows_when_it_began() {

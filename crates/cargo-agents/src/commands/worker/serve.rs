@@ -8,8 +8,10 @@ use agents_plan::engine::{
 };
 use agents_system::{
     explain::{Code, ErrorKind},
+    lock::Lock,
     private, process,
 };
+use camino::Utf8Path;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -36,6 +38,7 @@ pub(super) fn run(
         Failure::new(ErrorKind::Failure, format!("cannot make `{all}`: {error}"))
             .code(Code::NotWritable)
     })?;
+    let _at_work = at_work(&all)?;
     let dir = all.join(&name);
     let (tell, mut heard) = mpsc::unbounded_channel();
     let tasks = Tasks::new(settings, args.mode.map(Into::into), dir.clone(), tell)?;
@@ -87,6 +90,18 @@ pub(super) fn run(
     served?;
     Failure::if_interrupted()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Held by every worker, so that nobody removes what it needs.
+fn at_work(dir: &Utf8Path) -> Result<Lock, Failure> {
+    let file = dir.join("lock");
+    let failed =
+        |code, why: String| Failure::new(ErrorKind::Failure, format!("`{file}`: {why}")).code(code);
+    match Lock::try_join(&file) {
+        Ok(Some(lock)) => Ok(lock),
+        Ok(None) => Err(failed(Code::Busy, "everything of ours is being removed".to_owned())),
+        Err(error) => Err(failed(Code::NotWritable, error.to_string())),
+    }
 }
 
 /// The machine and the port.

@@ -202,27 +202,19 @@ text = "It builds."
     assert!(!root.join("target/debug").exists());
 }
 
-#[test]
-fn the_work_of_a_task_that_was_killed_is_found_again() {
+/// A task that has written a file in its worktree, and was killed when it went on with `sleep <seconds>`.
+fn killed_at_work(seconds: &str) -> Stage {
     let script = r#"
 [[replies]]
 calls = [{ name = "write", input = { path = "new.txt", content = "made" } }]
 [[replies]]
-calls = [{ name = "bash", input = { command = "touch $TMPDIR/../never; sleep 53.375" } }]
+calls = [{ name = "bash", input = { command = "touch $TMPDIR/../never; sleep SECONDS" } }]
 "#;
-    let stage = Stage::new(script).committed();
-    let mut command = stage.command(&[
-        "run",
-        "helper",
-        "x",
-        "--isolated",
-        "--mode",
-        "accept-edits",
-        "--allow",
-        "bash",
-    ]);
+    let stage = Stage::new(&script.replace("SECONDS", seconds)).committed();
+    let args = ["run", "helper", "x", "--isolated", "--mode", "accept-edits", "--allow", "bash"];
+    let mut command = stage.command(&args);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let sleeps = || super::is_running("sleep\x0053.375\0");
+    let sleeps = || super::is_running(&format!("sleep\0{seconds}\0"));
     while !sleeps() {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -233,6 +225,12 @@ calls = [{ name = "bash", input = { command = "touch $TMPDIR/../never; sleep 53.
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(!stage.world.sample.root().join("new.txt").exists());
+    stage
+}
+
+#[test]
+fn the_work_of_a_task_that_was_killed_is_found_again() {
+    let stage = killed_at_work("53.375");
     let would = stage.run(&["gc", "--dry-run"]);
     assert!(would.stdout.contains("would be removed"), "{would:?}");
     let done = stage.run(&["gc"]);
@@ -241,6 +239,18 @@ calls = [{ name = "bash", input = { command = "touch $TMPDIR/../never; sleep 53.
     assert!(done.stdout.contains(&format!("what was done is on branch `{branch}`")), "{done:?}");
     assert_eq!(stage.git(&["show", &format!("{branch}:new.txt")]), "made");
     assert_eq!(stage.run(&["gc"]).stdout, "nothing to clear up\n");
+}
+
+#[test]
+fn a_purge_leaves_the_work_of_such_a_task_to_git() {
+    let stage = killed_at_work("53.625");
+    let purged = stage.world.agents(&["uninstall", "--purge", "--yes"]);
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+    let branches = stage.branches();
+    let [branch] = branches.as_slice() else { panic!("{branches:?} {purged:?}") };
+    assert_eq!(stage.git(&["show", &format!("{branch}:new.txt")]), "made");
+    assert_eq!(stage.git(&["worktree", "list"]).lines().count(), 1);
+    assert!(!stage.world.home().join("state").exists());
 }
 
 #[test]
