@@ -91,7 +91,10 @@ impl LockFile {
 
 #[cfg(test)]
 mod tests {
+    use agents_system::explain::Code;
+
     use super::*;
+    use crate::lock::{Entry, Kind, Source};
 
     #[test]
     fn what_a_killed_writer_left_is_gone_before_the_next_one_writes() {
@@ -106,5 +109,39 @@ mod tests {
             root.read_dir_utf8().unwrap().map(|it| it.unwrap().file_name().to_owned()).collect();
         left.sort();
         assert_eq!(left, [".agents.lock.agents-mine", "agents.lock", "state"]);
+    }
+
+    #[test]
+    fn what_was_agreed_to_is_read_again_and_written_only_if_it_is_another() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(scratch.path()).unwrap();
+        let file = LockFile::beside(root);
+        assert_eq!(file.load().unwrap(), None);
+        let nothing = Lock::default();
+        assert_eq!(file.save(&nothing).unwrap(), Saved::Unchanged);
+        let lock = Lock::new([Entry {
+            kind: Kind::Skill,
+            name: "usage".to_owned(),
+            source: Source::Workspace { path: "skills/usage".into() },
+            hash: None,
+        }]);
+        assert_eq!(file.save(&lock).unwrap(), Saved::Written);
+        assert_eq!(file.load().unwrap().as_ref(), Some(&lock));
+        assert_eq!(file.save(&lock).unwrap(), Saved::Unchanged);
+        // As git hands it out on Windows.
+        fs_err::write(file.path(), lock.render().replace('\n', "\r\n")).unwrap();
+        assert_eq!(file.save(&lock).unwrap(), Saved::Unchanged);
+        assert_eq!(file.save(&nothing).unwrap(), Saved::Written);
+        assert!(!file.path().exists());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_one_that_is_not_there() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(scratch.path()).unwrap();
+        fs_err::create_dir(root.join(LOCK_FILE)).unwrap();
+        let error = LockFile::beside(root).load().unwrap_err();
+        assert!(matches!(error, LockFileError::Io { .. }), "{error}");
+        assert_eq!(error.code(), Some(Code::LockFileBroken));
     }
 }

@@ -294,14 +294,14 @@ impl<'t> File<'_, 't> {
             guard.or_insert(Guard { condition, switches: Vec::new() }).switches.extend(switches);
             return Ok(());
         }
-        // A name takes everything: without this arm there is none for the rest.
-        if pattern.child(0).is_some_and(|it| it.kind() == "identifier")
-            && pattern.child_count() == 1
-        {
-            let name = self.text(pattern);
-            if name.starts_with(|it: char| it.is_lowercase() || it == '_') {
-                return Err(Without::NoPlace);
-            }
+        // With a guard it no longer counts towards all that there can be: another one must take the rest.
+        let arms = pattern.parent().and_then(|arm| arm.parent()).ok_or(Without::NoPlace)?;
+        let mut cursor = arms.walk();
+        let others =
+            arms.named_children(&mut cursor).filter_map(|it| it.child_by_field_name("pattern"));
+        let mut others = others.filter(|it| *it != pattern);
+        if !others.any(|it| self.takes_everything(it)) {
+            return Err(Without::NoPlace);
         }
         let conditions: Vec<String> =
             changes.iter().map(|(it, _)| format!("!{}", on(*it))).collect();
@@ -309,6 +309,16 @@ impl<'t> File<'_, 't> {
         let piece = format!(" if {}", conditions.join(" && "));
         self.inserts.push(Insert::before(pattern.end_byte(), vec![(piece, switch)]));
         Ok(())
+    }
+
+    /// `_`, or a name that is no constant, without a condition.
+    fn takes_everything(&self, pattern: Node<'_>) -> bool {
+        let only = pattern.child(0).filter(|_| pattern.child_count() == 1);
+        only.is_some_and(|it| match it.kind() {
+            "_" => true,
+            "identifier" => self.text(it).starts_with(|it: char| it.is_lowercase() || it == '_'),
+            _ => false,
+        })
     }
 
     /// The expression, or what one of the changes makes of it.

@@ -1,10 +1,16 @@
-use agents_agent::definition::{AgentName, ModelPattern, OutputSchema, SchemaLanguage, Waiting};
+use std::time::Duration;
+
+use agents_agent::definition::{
+    AgentName, MemoryScope, ModelPattern, OutputSchema, SchemaLanguage, Waiting,
+};
 use agents_model::select::{Available, Credentials, ModelRef};
 use agents_tool::Moment;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{refusal::Again, submission::YIELD};
+
+mod alike;
 
 /// A small world in which everything is allowed, to be changed by each test.
 struct World {
@@ -65,6 +71,15 @@ impl World {
     }
 
     fn batch(&self, batch: &Batch) -> Result<Vec<EffectiveAgent>, Refused> {
+        self.after(None, batch)
+    }
+
+    /// The same, with what was decided before.
+    fn after(
+        &self,
+        before: Option<&Decided>,
+        batch: &Batch,
+    ) -> Result<Vec<EffectiveAgent>, Refused> {
         let agents: Vec<&AgentDefinition> = self.agents.iter().collect();
         let situation = Situation {
             agents: &agents,
@@ -75,7 +90,7 @@ impl World {
             running: 3,
             taken: Box::leak(Box::default()),
             now: Moment::default(),
-            before: None,
+            before,
         };
         preflight(batch, &self.caller, &self.settings, &situation)
     }
@@ -614,6 +629,24 @@ mod rights {
     }
 
     #[test]
+    fn who_is_promised_secrets_skills_or_notes_has_the_tool_for_it_and_nobody_else() {
+        let mut world = World::new();
+        let listed = || Some(vec![ToolPattern::new("read")]);
+        let offered = |world: &World| {
+            let agent = world.start("explore").unwrap();
+            [REQUEST_SECRET, SKILL, MEMORY].map(|it| agent.offers(it))
+        };
+        world.agent("explore").tools.allow = listed();
+        assert_eq!(offered(&world), [false; 3]);
+        world.agent("explore").secrets = vec!["TOKEN".to_owned()];
+        assert_eq!(offered(&world), [true, false, false]);
+        world.agent("explore").skills.include = vec!["queries".to_owned()];
+        assert_eq!(offered(&world), [true, true, false]);
+        world.agent("explore").memory = Some(MemoryScope::User);
+        assert_eq!(offered(&world), [true; 3]);
+    }
+
+    #[test]
     fn what_a_definition_takes_away_stays_away() {
         let mut world = World::new();
         world.agent("task").tools.deny = vec![ToolPattern::new("*")];
@@ -651,6 +684,21 @@ mod room {
         assert!(world.start("explore").is_ok());
         world.left.tokens = Some(0);
         world.refuses("explore", "budget", "there are no tokens left for it");
+        world.left.tokens = Some(1);
+        world.left.time = Some(Duration::ZERO);
+        assert_eq!(world.start("explore").unwrap_err(), Refusal::Budget(Limit::Time));
+        world.left.time = Some(Duration::from_nanos(1));
+        assert!(world.start("explore").is_ok());
+    }
+
+    #[test]
+    fn nothing_is_forgotten_where_none_is_to_be_kept() {
+        let mut world = World::new();
+        for (said, kept) in [(None, None), (Some(0), None), (Some(1), Some(1)), (Some(7), Some(7))]
+        {
+            world.agent("explore").limits.history = said;
+            assert_eq!(world.start("explore").unwrap().history, kept);
+        }
     }
 
     #[test]

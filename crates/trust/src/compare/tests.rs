@@ -69,6 +69,26 @@ fn a_directory_may_change_under_those_who_are_trusted_and_waits_otherwise() {
 }
 
 #[test]
+fn what_is_refused_stays_as_it_was_agreed_to_and_waits_for_nobody() {
+    let lock = Lock::new([entry("x", "1.0.0", "a")]);
+    let mut found = run(vec![embedded(entry("x", "1.1.0", "b"))], &lock);
+    assert_eq!(found.pending().count(), 1);
+    found.items[0].refuse();
+    assert_eq!(found.items[0].verdict, Verdict::Refuse);
+    assert_eq!((found.pending().count(), found.agreed(&[])), (0, lock));
+}
+
+#[test]
+fn what_only_moved_with_something_that_waits_is_not_worth_a_word() {
+    let lock = Lock::new([entry("x", "1.0.0", "a"), entry("y", "1.0.0", "b")]);
+    let items = vec![embedded(entry("x", "1.1.0", "other")), embedded(entry("y", "1.1.0", "b"))];
+    let found = run(items, &lock);
+    assert_eq!(found.items[1].verdict, Verdict::Hold, "it stays with the rest of its crate");
+    let pending: Vec<&str> = found.pending().map(|it| it.item.entry.name.as_str()).collect();
+    assert_eq!(pending, ["x"]);
+}
+
+#[test]
 fn only_new_content_that_nobody_vouches_for_is_looked_at() {
     let lock = Lock::new([entry("x", "1.0.0", "a")]);
     let mut asked = Vec::new();

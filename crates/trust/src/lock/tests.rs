@@ -123,6 +123,56 @@ fn what_cannot_be_believed_is_an_error_and_never_empty() {
     }
 }
 
+/// Each source, and the same place in another version or commit.
+fn later(source: &Source) -> Source {
+    let mut source = source.clone();
+    let later = || "fedcba9876543210".to_owned();
+    match &mut source {
+        Source::Workspace { .. } => {}
+        Source::Crate { version, .. } => *version = "2.0.0".to_owned(),
+        Source::Registry { from: RegistryFrom::Git { commit, .. }, .. }
+        | Source::Git { commit, .. } => *commit = later(),
+        Source::Registry { from, .. } => *from = RegistryFrom::Path(Some("moved".into())),
+    }
+    source
+}
+
+#[test]
+fn a_place_is_the_same_in_every_version_and_no_other_place_is() {
+    let (other, elsewhere) = ("other".to_owned(), Utf8PathBuf::from("elsewhere"));
+    for source in sources() {
+        assert!(source.is_same_place(&later(&source)), "{source}");
+        let others = match later(&source) {
+            Source::Workspace { .. } => vec![Source::Workspace { path: elsewhere.clone() }],
+            Source::Crate { version, from, .. } => {
+                vec![Source::Crate { name: other.clone(), version, from }]
+            }
+            Source::Registry { name, from, path } => vec![
+                Source::Registry { name: other.clone(), from: from.clone(), path },
+                Source::Registry { name, from, path: elsewhere.clone() },
+            ],
+            Source::Git { url, commit, path } => vec![
+                Source::Git { url: other.clone(), commit: commit.clone(), path },
+                Source::Git { url, commit, path: elsewhere.clone() },
+            ],
+        };
+        for other in others {
+            assert!(!source.is_same_place(&other) && !other.is_same_place(&source), "{other}");
+        }
+    }
+    let all = sources();
+    assert!(!all[0].is_same_place(&all[1]) && !all[6].is_same_place(&all[9]));
+}
+
+#[test]
+fn a_version_is_short_enough_to_be_read() {
+    let versions: Vec<_> = sources().iter().map(Source::version).collect();
+    let (version, commit) = (Some("1.0.0".to_owned()), Some("0123456789ab".to_owned()));
+    let crates = vec![version; 5];
+    let others = [commit.clone(), None, None, commit];
+    assert_eq!(versions, [vec![None], crates, others.to_vec()].concat());
+}
+
 #[test]
 fn a_later_layout_and_a_conflict_say_what_to_do() {
     let newer = parse("version = 2\n[[hat]]\n").unwrap_err();

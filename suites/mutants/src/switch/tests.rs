@@ -150,9 +150,13 @@ fn what_a_macro_reads_has_no_place() {
 }
 
 #[test]
-fn an_arm_for_everything_has_no_place() {
+fn an_arm_that_nobody_could_take_the_place_of_has_none() {
     let text = "fn f() { match a { 1 => b, other => c } }";
     assert_eq!(without(text, &Change::of(text, "other", Genre::MatchArm, "")), Without::NoPlace);
+    let text = "fn f() { match a { (true, _) => b, _ if d => c, (false, _) => e } }";
+    assert_eq!(without(text, &Change::of(text, "(true", Genre::MatchArm, "")), Without::NoPlace);
+    let text = "fn f() { match a { true => b, false => c } }";
+    assert_eq!(without(text, &Change::of(text, "true", Genre::MatchArm, "")), Without::NoPlace);
     let text = "fn f() { match a { NONE => b, _ => c } }";
     let change = Change::of(text, "NONE", Genre::MatchArm, "");
     assert!(switched(text, &[change]).contains("NONE if !on(1) => b"));
