@@ -289,7 +289,7 @@ fn set(at: KeyPath, old: Option<&Value>, new: Value, edits: &mut Vec<Edit>) {
             let gone = old.keys().filter(|key| !new.contains_key(*key));
             edits.extend(gone.map(|key| Edit::Remove { at: at.join(key) }));
         }
-        (Some(Value::Array(old)), Value::Array(new)) if !old.is_empty() && !new.is_empty() => {
+        (Some(Value::Array(old)), Value::Array(new)) => {
             let kept = old.iter().filter(|item| new.contains(item));
             let added = new.iter().filter(|item| !old.contains(item));
             if kept.clone().chain(added.clone()).ne(&new) || kept.count() == 0 {
@@ -307,10 +307,7 @@ fn set(at: KeyPath, old: Option<&Value>, new: Value, edits: &mut Vec<Edit>) {
 /// The new value in the shape of the old one, where both are lists of some kind.
 fn like(old: Option<&Value>, new: Value) -> Value {
     match (old, new) {
-        (Some(Value::Array(_)), Value::String(text)) if text.contains(',') => {
-            text.split(',').map(str::trim).collect()
-        }
-        (Some(Value::Array(_)), Value::String(text)) => json!([text]),
+        (Some(Value::Array(_)), Value::String(text)) => text.split(',').map(str::trim).collect(),
         (Some(Value::String(_)), Value::Array(items)) if items.iter().all(Value::is_string) => {
             let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
             items.join(", ").into()

@@ -2,7 +2,7 @@ use agents_testkit::scratch::Scratch;
 
 use super::*;
 use crate::{
-    definition::{AgentName, Effort, ModelPattern, PermissionMode},
+    definition::{AgentName, Effort, ModelPattern, PermissionMode, Spawns},
     tools::{ToolPattern, Tools},
 };
 
@@ -119,6 +119,202 @@ fn old_switches_give_way_to_permissions() {
         it.tools = Tools { allow: None, deny: vec![ToolPattern::new("bash")] }
     });
     assert_eq!(text, "---\ndescription: d\nmode: subagent\npermission:\n  bash: deny\n---\n");
+}
+
+#[test]
+fn permissions_change_in_place_unless_their_order_would() {
+    let text = "---\ndescription: d\npermission:\n  # none\n  \"*\": deny\n  read: allow # fine\nmode: subagent\n---\n";
+    let allow = |names: &[&str]| Some(names.iter().map(|it| ToolPattern::new(it)).collect());
+    let more = changed(Dialect::OpenCode, text, |it| it.tools.allow = allow(&["read", "bash"]));
+    assert_eq!(more, text.replace("# fine\n", "# fine\n  bash: allow\n"));
+    // The last one that matches counts: what is new and comes first cannot be put behind the others.
+    let other = changed(Dialect::OpenCode, text, |it| it.tools.allow = allow(&["bash", "read"]));
+    assert!(other.find("bash").unwrap() < other.find("read").unwrap(), "{other}");
+}
+
+#[test]
+fn a_prompt_of_the_header_moves_below_it_when_it_changes() {
+    let text = "---\ndescription: d\nprompt: Old\n---\n";
+    let same = changed(Dialect::OpenCode, text, |it| it.description = "e".to_owned());
+    assert_eq!(same, text.replace(" d\n", " e\n"));
+    let moved = changed(Dialect::OpenCode, text, |it| it.prompt = "New".to_owned());
+    assert_eq!(moved, "---\ndescription: d\n---\n\nNew\n");
+    let again = changed(Dialect::OpenCode, &moved, |it| it.prompt = "Newer".to_owned());
+    assert_eq!(again, moved.replace("New", "Newer"));
+}
+
+#[test]
+fn what_a_changed_prompt_leaves_alone_is_not_even_spelled_anew() {
+    let text = "---\nname: x\ndescription: d\nthinking: med\n---\n\nOld\n";
+    let changed = changed(Dialect::Ours, text, |it| it.prompt = "New".to_owned());
+    assert_eq!(changed, text.replace("Old", "New"));
+}
+
+#[test]
+fn a_key_that_is_there_under_two_names_is_left_under_one() {
+    let text = "---\ndescription: d\nsteps: 3\nmaxSteps: 3\n---\n";
+    let changed = changed(Dialect::OpenCode, text, |it| it.limits.turns = Some(4));
+    assert_eq!(changed, "---\ndescription: d\nsteps: 4\n---\n");
+}
+
+#[test]
+fn what_we_do_not_know_comes_changes_and_goes_as_well() {
+    let made = |it: &mut AgentDefinition| {
+        it.extra.insert("x-mine".to_owned(), json!([1, 2]));
+        it.extra.insert("x-new".to_owned(), json!("new"));
+    };
+    let text = changed(Dialect::Claude, CLAUDE, made);
+    assert_eq!(text, CLAUDE.replace("  - 1\n", "  - 1\n  - 2\nx-new: new\n"));
+    let text = changed(Dialect::Claude, &text, |it| drop(it.extra.remove("x-mine")));
+    assert_eq!(text, CLAUDE.replace("x-mine:\n  - 1\n", "x-new: new\n"));
+}
+
+#[test]
+fn a_file_without_a_last_line_break_gets_none() {
+    let text = r#"{"name": "x", "description": "d"}"#;
+    let text = changed(Dialect::Kiro, text, |it| it.description = "e".to_owned());
+    assert_eq!(text, r#"{"name": "x", "description": "e"}"#);
+}
+
+#[test]
+fn the_longest_file_is_one() {
+    let long = |bytes: u64| {
+        let text = "---\nname: x\ndescription: d\n---\n\nBody\n";
+        let (text, mut wanted) = (text, parse(&claude(text)).0.unwrap());
+        // What stands there besides the prompt.
+        let besides = text.len() - "Body".len();
+        wanted.prompt = "b".repeat(usize::try_from(bytes).unwrap() - besides);
+        change(&claude(text), &wanted)
+    };
+    assert_eq!(long(MAX_FILE).unwrap().text.len() as u64, MAX_FILE);
+    assert!(matches!(long(MAX_FILE + 1), Err(ChangeError::TooLarge { .. })));
+}
+
+fn claude(text: &str) -> Input<'_> {
+    Input {
+        file: "x.md".into(),
+        text,
+        dialect: Dialect::Claude,
+        source: Source::Project,
+        strictness: Strictness::Lenient,
+    }
+}
+
+#[test]
+fn why_a_file_was_left_is_told_with_what_to_do() {
+    use ErrorKind::{Failure, Usage};
+    let file = || "x.md".into();
+    let source = || EditError::Mismatch { format: text::Format::Yaml };
+    let wanted = AgentDefinition {
+        hooks: Some(json!({ "PreToolUse": [] })),
+        ..AgentDefinition::blank(AgentName::new("x").unwrap())
+    };
+    let cannot = check_sayable(None, &wanted, Dialect::Codex).unwrap_err();
+    assert!(cannot.to_string().contains("hooks"), "{cannot}");
+    let unchangeable = Some(Code::AgentUnchangeable);
+    for (error, kind, code, hint) in [
+        (cannot, Usage, unchangeable, "leave it out"),
+        (ChangeError::Mismatch { file: file() }, Failure, unchangeable, "by hand"),
+        (ChangeError::Text { file: file(), source: source() }, Failure, unchangeable, "by hand"),
+        (ChangeError::NameOfFile { file: file() }, Usage, unchangeable, "rename"),
+        (ChangeError::Exists { file: file() }, Usage, Some(Code::AlreadyThere), "--force"),
+        (ChangeError::TooLarge { file: file() }, Usage, Some(Code::AgentInvalid), ""),
+        (ChangeError::Missing { file: file() }, Usage, None, ""),
+    ] {
+        assert_eq!((error.kind(), error.code()), (kind, code), "{error}");
+        let said = error.hint().unwrap_or_default();
+        assert!(said.contains(hint) && said.is_empty() == hint.is_empty(), "{error}: {said}");
+    }
+    let scratch = Scratch::new();
+    scratch.write("x.md", "---\nname: x\ndescription: d\n---\n");
+    let open = DefinitionFile::open(&scratch.path("x.md"), Dialect::Claude).unwrap();
+    scratch.write("x.md", "somebody else");
+    let error = open.delete().unwrap_err();
+    let ChangeError::File(inner) = &error else { panic!("{error}") };
+    assert_eq!((error.kind(), error.code()), (Failure, inner.code()));
+    assert_eq!(error.hint(), inner.hint());
+}
+
+#[test]
+fn only_what_is_newly_lost_is_a_reason_to_refuse() {
+    let blank = || AgentDefinition {
+        description: "d".to_owned(),
+        prompt: "Body".to_owned(),
+        ..AgentDefinition::blank(AgentName::new("x").unwrap())
+    };
+    let with_hooks = AgentDefinition { hooks: Some(json!({ "PreToolUse": [] })), ..blank() };
+    let check = |before: Option<&AgentDefinition>, after: &AgentDefinition| {
+        check_sayable(before, after, Dialect::Codex).is_ok()
+    };
+    assert!(!check(None, &with_hooks) && !check(Some(&blank()), &with_hooks));
+    assert!(check(Some(&with_hooks), &with_hooks), "it was lost before");
+    assert!(check(None, &blank()));
+    // Claude Code can be told which agents may be started, and does not keep to it.
+    let tools = Tools { allow: Some(vec![ToolPattern::new("read")]), deny: Vec::new() };
+    let spawns = Spawns::Only(vec!["other".to_owned()]);
+    let mut told = AgentDefinition { tools, spawns, ..blank() };
+    crate::parse::settle(&mut told);
+    let losses = lowered(&told, Dialect::Claude).1;
+    assert_eq!(losses.iter().map(|it| &it.instead).collect::<Vec<_>>(), [&Instead::Unenforced]);
+    assert!(check_sayable(None, &told, Dialect::Claude).is_ok());
+}
+
+#[test]
+fn a_plan_tells_what_is_there_and_what_will_be() {
+    let scratch = Scratch::new();
+    let definition = AgentDefinition {
+        description: "d".to_owned(),
+        hooks: Some(json!({ "PreToolUse": [] })),
+        ..AgentDefinition::blank(AgentName::new("x").unwrap())
+    };
+    let dir = scratch.path("agents");
+    let plan = || plan_create(&dir, &definition, Dialect::Codex, Existing::Replace).unwrap();
+    let new = plan();
+    assert_eq!((new.before(), new.losses().len()), (None, 1));
+    assert!(new.text().contains("name = \"x\""), "{}", new.text());
+    new.apply().unwrap();
+    let there = fs_err::read_to_string(new.path()).unwrap();
+    assert_eq!((there.as_str(), plan().before()), (new.text(), Some(new.text())));
+    assert_eq!(DefinitionFile::open(new.path(), Dialect::Codex).unwrap().text(), there);
+}
+
+#[test]
+fn no_file_is_opened_or_made_that_is_longer_than_any() {
+    let scratch = Scratch::new();
+    let of = |bytes: u64| "b".repeat(usize::try_from(bytes).unwrap());
+    for (bytes, fits) in [(MAX_FILE - 1, true), (MAX_FILE, true), (MAX_FILE + 1, false)] {
+        scratch.write("x.md", of(bytes));
+        let open = DefinitionFile::open(&scratch.path("x.md"), Dialect::Claude);
+        assert_eq!(open.is_ok(), fits, "{bytes}");
+    }
+    let mut definition = AgentDefinition::blank(AgentName::new("x").unwrap());
+    let made = |it: &AgentDefinition| {
+        plan_create(&scratch.path("new"), it, Dialect::Claude, Existing::Keep)
+    };
+    definition.prompt = "b".to_owned();
+    let besides = made(&definition).unwrap().text().len() as u64 - 1;
+    for (bytes, fits) in [(MAX_FILE - 1, true), (MAX_FILE, true), (MAX_FILE + 1, false)] {
+        definition.prompt = of(bytes - besides);
+        assert_eq!(made(&definition).is_ok(), fits, "{bytes}");
+    }
+}
+
+#[test]
+fn what_is_emptied_stays_empty_and_what_is_a_text_stays_one() {
+    let hooks = "---\nname: x\ndescription: d\nhooks:\n  PreToolUse: []\n---\n";
+    let text = changed(Dialect::Claude, hooks, |it| it.hooks = Some(json!({})));
+    assert_eq!(text, "---\nname: x\ndescription: d\nhooks: {}\n---\n");
+    let ours = |tools: &str| format!("---\nname: x\ndescription: d\n{tools}\n---\n");
+    let grep = |it: &mut AgentDefinition| {
+        it.tools.allow.get_or_insert_default().push(ToolPattern::new("grep"));
+    };
+    let text = changed(Dialect::Ours, &ours("tools: read, glob"), grep);
+    assert_eq!(text, ours("tools: \"read, glob, grep\""));
+    // What was only taken away becomes a list of what is left.
+    let text = changed(Dialect::Ours, &ours("tools:\n  deny: [bash]"), |it| {
+        it.tools = Tools { allow: Some(vec![ToolPattern::new("read")]), deny: Vec::new() };
+    });
+    assert!(text.contains("read") && !text.contains("allow"), "{text}");
 }
 
 #[test]

@@ -41,6 +41,12 @@ fn a_file_of_a_project_may_widen_nothing_until_the_project_is_trusted() {
     home/work/app/.agents/agents/a.md: agent `greedy` asks for secrets, which a project that is not trusted may not
     home/work/app/.agents/agents/a.md: agent `greedy` asks for MCP servers of its own, which a project that is not trusted may not
     ");
+    let hints =
+        tree.find().all_findings().iter().filter_map(|it| it.hint.clone()).collect::<Vec<_>>();
+    assert!(
+        hints.len() == 4 && hints.iter().all(|it| it.contains("`[agents] trust`")),
+        "{hints:?}"
+    );
     tree.search.trusted = Trusted::new(&[tree.scratch.path("home/work")]);
     assert_eq!(wants_all(tree.find().get("greedy").unwrap()), [true; 4]);
     tree.search.trusted = Trusted::new(&[tree.scratch.path("home/work/ap")]);
