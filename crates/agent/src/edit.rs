@@ -282,7 +282,7 @@ fn keeps_order(old: Option<&Value>, new: &Value) -> bool {
 /// The edits that make an entry this. A list loses and gains items, so that comments beside the others stay.
 fn set(at: KeyPath, old: Option<&Value>, new: Value, edits: &mut Vec<Edit>) {
     match (old, new) {
-        (Some(Value::Object(old)), Value::Object(new)) if !new.is_empty() => {
+        (Some(Value::Object(old)), Value::Object(new)) => {
             for (key, value) in &new {
                 set(at.join(key), old.get(key), value.clone(), edits);
             }

@@ -2,16 +2,26 @@ use agents_testkit::scratch::Scratch;
 
 use super::*;
 use crate::{
-    definition::{AgentName, Effort, ModelPattern, PermissionMode, Spawns},
+    definition::{AgentName, Effort, McpServerUse, ModelPattern, PermissionMode, Spawns},
     tools::{ToolPattern, Tools},
 };
 
 /// The text after a change of its definition.
 #[track_caller]
 fn changed(dialect: Dialect, text: &str, make: impl Fn(&mut AgentDefinition)) -> String {
-    let file = dialect.file_name("x");
+    changed_in(&dialect.file_name("x"), dialect, text, make)
+}
+
+/// The same in a file of this name.
+#[track_caller]
+fn changed_in(
+    file: &str,
+    dialect: Dialect,
+    text: &str,
+    make: impl Fn(&mut AgentDefinition),
+) -> String {
     let input = Input {
-        file: file.as_str().into(),
+        file: file.into(),
         text,
         dialect,
         source: Source::Project,
@@ -148,6 +158,14 @@ fn what_a_changed_prompt_leaves_alone_is_not_even_spelled_anew() {
     let text = "---\nname: x\ndescription: d\nthinking: med\n---\n\nOld\n";
     let changed = changed(Dialect::Ours, text, |it| it.prompt = "New".to_owned());
     assert_eq!(changed, text.replace("Old", "New"));
+}
+
+#[test]
+fn a_prompt_stays_below_the_header_where_there_is_one() {
+    // Kiro has its prompt in JSON, and below a header, even one that says nothing.
+    let text = "---\n---\nBody\n";
+    let changed = changed_in("x.md", Dialect::Kiro, text, |it| it.prompt = "New".to_owned());
+    assert_eq!(changed, "---\n---\n\nNew\n");
 }
 
 #[test]
@@ -310,6 +328,11 @@ fn what_is_emptied_stays_empty_and_what_is_a_text_stays_one() {
     };
     let text = changed(Dialect::Ours, &ours("tools: read, glob"), grep);
     assert_eq!(text, ours("tools: \"read, glob, grep\""));
+    let text = changed(Dialect::Ours, &ours("mcp-servers: github"), |it| {
+        let entry = json!({ "command": "x" });
+        it.mcp_servers.push(McpServerUse::Inline { name: "own".to_owned(), entry });
+    });
+    assert_eq!(text, ours("mcp-servers:\n  - github\n  - own:\n      command: x"));
     // What was only taken away becomes a list of what is left.
     let text = changed(Dialect::Ours, &ours("tools:\n  deny: [bash]"), |it| {
         it.tools = Tools { allow: Some(vec![ToolPattern::new("read")]), deny: Vec::new() };
