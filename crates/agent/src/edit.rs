@@ -17,7 +17,7 @@ use crate::{
     definition::{AgentDefinition, Dialect, Source},
     dialect::grammar::{Key, Naming},
     load::MAX_FILE,
-    parse::{Document, Input, Strictness, parse, places},
+    parse::{Document, Input, Strictness, parse, places, split_commas},
     render::{Instead, Loss, Rendered, lowered, render, separated, value},
     unpack::Existing,
 };
@@ -282,7 +282,8 @@ fn keeps_order(old: Option<&Value>, new: &Value) -> bool {
 /// The edits that make an entry this. A list loses and gains items, so that comments beside the others stay.
 fn set(at: KeyPath, old: Option<&Value>, new: Value, edits: &mut Vec<Edit>) {
     match (old, new) {
-        (Some(Value::Object(old)), Value::Object(new)) => {
+        // A table of TOML that is only there by its parts would go with the last of them.
+        (Some(Value::Object(old)), Value::Object(new)) if !new.is_empty() => {
             for (key, value) in &new {
                 set(at.join(key), old.get(key), value.clone(), edits);
             }
@@ -307,7 +308,7 @@ fn set(at: KeyPath, old: Option<&Value>, new: Value, edits: &mut Vec<Edit>) {
 /// The new value in the shape of the old one, where both are lists of some kind.
 fn like(old: Option<&Value>, new: Value) -> Value {
     match (old, new) {
-        (Some(Value::Array(_)), Value::String(text)) => text.split(',').map(str::trim).collect(),
+        (Some(Value::Array(_)), Value::String(text)) => split_commas(&text).into_iter().collect(),
         (Some(Value::String(_)), Value::Array(items)) if items.iter().all(Value::is_string) => {
             let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
             items.join(", ").into()

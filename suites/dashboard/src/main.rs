@@ -109,12 +109,14 @@ fn run(args: &Args, built: &Utf8Path) -> anyhow::Result<ExitCode> {
         rows.push(row);
     }
     say(&format!("screenshots: {}", args.screenshots));
-    if args.update_docs {
+    let code = table::conclude(&rows, args.update_docs.then_some(&report::PAGE))?;
+    // Pictures of what did not work, or of another day, are of no use.
+    if args.update_docs && code == ExitCode::SUCCESS {
         for (screenshot, picture) in report::PICTURES {
             fs_err::copy(args.screenshots.join(screenshot), table::docs().join(picture))?;
         }
     }
-    table::conclude(&rows, args.update_docs.then_some(&report::PAGE))
+    Ok(code)
 }
 
 fn told(played: &anyhow::Result<()>) -> String {

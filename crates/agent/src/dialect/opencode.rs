@@ -9,7 +9,7 @@ use super::grammar::{DenyStyle, Grammar, Key, McpNames, Models, Naming, SpawnSty
 use crate::{
     definition::{AgentDefinition, Dialect, Spawns},
     parse::TASK,
-    tools::{ToolPattern, Tools, names::to_host},
+    tools::{ToolPattern, names::to_host},
 };
 
 pub(super) const GRAMMAR: Grammar = Grammar {
@@ -132,17 +132,22 @@ pub(crate) fn read_permission(value: &Value) -> Permissions {
 }
 
 /// Where tools are listed, all others are denied, and what was said of everything holds for those of the list: to ask first must not
-/// become to allow.
-pub(crate) fn narrow(rest: &mut Map<String, Value>, tools: &Tools, spawns: &Spawns) {
+/// become to allow. Only for agents there is no such word: which of them may be started is said in a table.
+pub(crate) fn narrow(definition: &mut AgentDefinition) {
+    let tools = &definition.tools;
     let Some(allow) = &tools.allow else { return };
-    let Some(all) = rest.shift_remove("*").filter(|it| it != "allow") else { return };
-    let restricted = matches!(spawns, Spawns::Only(_));
-    for pattern in allow {
-        // Which agents may be started is said by a table, in the same place.
-        let denied = !tools.allows(pattern.tool()) || restricted && pattern.tool() == TASK;
-        if let Some(name) = to_host(Dialect::OpenCode, pattern).filter(|_| !denied) {
+    let Some(Value::Object(rest)) = definition.extra.get_mut("permission") else { return };
+    let all = rest.shift_remove("*").filter(|it| it != "allow");
+    let restricted = matches!(definition.spawns, Spawns::Only(_));
+    let listed = allow.iter().filter(|it| tools.allows(it.tool()));
+    let listed = listed.filter(|it| !(restricted && it.tool() == TASK));
+    for name in listed.filter_map(|it| to_host(Dialect::OpenCode, it)) {
+        if let Some(all) = &all {
             rest.entry(name).or_insert_with(|| all.clone());
         }
+    }
+    if rest.is_empty() {
+        definition.extra.shift_remove("permission");
     }
 }
 

@@ -143,6 +143,15 @@ fn permissions_change_in_place_unless_their_order_would() {
 }
 
 #[test]
+fn what_is_asked_for_everything_is_asked_for_the_tools_that_are_left() {
+    let text = "---\ndescription: d\npermission: ask\nmode: subagent\n---\n";
+    let text = changed(Dialect::OpenCode, text, |it| {
+        it.tools.allow = Some(vec![ToolPattern::new("read")]);
+    });
+    assert!(text.contains("\"*\": deny\n  read: ask\n"), "{text}");
+}
+
+#[test]
 fn a_prompt_of_the_header_moves_below_it_when_it_changes() {
     let text = "---\ndescription: d\nprompt: Old\n---\n";
     let same = changed(Dialect::OpenCode, text, |it| it.description = "e".to_owned());
@@ -198,7 +207,7 @@ fn a_file_without_a_last_line_break_gets_none() {
 fn the_longest_file_is_one() {
     let long = |bytes: u64| {
         let text = "---\nname: x\ndescription: d\n---\n\nBody\n";
-        let (text, mut wanted) = (text, parse(&claude(text)).0.unwrap());
+        let mut wanted = parse(&claude(text)).0.unwrap();
         // What stands there besides the prompt.
         let besides = text.len() - "Body".len();
         wanted.prompt = "b".repeat(usize::try_from(bytes).unwrap() - besides);
@@ -322,6 +331,15 @@ fn what_is_emptied_stays_empty_and_what_is_a_text_stays_one() {
     let hooks = "---\nname: x\ndescription: d\nhooks:\n  PreToolUse: []\n---\n";
     let text = changed(Dialect::Claude, hooks, |it| it.hooks = Some(json!({})));
     assert_eq!(text, "---\nname: x\ndescription: d\nhooks: {}\n---\n");
+    // A table of TOML that is only there by its parts would go with the last of them.
+    let hooks = "+++\nname = \"x\"\ndescription = \"d\"\n[[hooks.PreToolUse]]\nmatcher = \"*\"\n+++\nBody\n";
+    let text = changed(Dialect::Ours, hooks, |it| it.hooks = Some(json!({})));
+    assert!(text.contains("[hooks]") && !text.contains("PreToolUse"), "{text}");
+    let agents = "---\nname: x\ndescription: d\ntools: [Read, \"Agent(a, b)\"]\n---\n";
+    let text = changed(Dialect::Claude, agents, |it| {
+        it.tools.allow.get_or_insert_default().push(ToolPattern::new("grep"));
+    });
+    assert_eq!(text, agents.replace(")\"]", ")\", Grep]"));
     let ours = |tools: &str| format!("---\nname: x\ndescription: d\n{tools}\n---\n");
     let grep = |it: &mut AgentDefinition| {
         it.tools.allow.get_or_insert_default().push(ToolPattern::new("grep"));

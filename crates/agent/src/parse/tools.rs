@@ -70,14 +70,6 @@ impl Reader<'_, '_> {
             }
         }
         to.spawns = spawns.unwrap_or_default();
-        if let Some(entry) = find(Key::Permission)
-            && let Some(Value::Object(rest)) = to.extra.get_mut(&entry.spelled())
-        {
-            opencode::narrow(rest, &to.tools, &to.spawns);
-            if rest.is_empty() {
-                to.extra.remove(&entry.spelled());
-            }
-        }
     }
 
     /// The tools in whatever way they are listed.

@@ -14,7 +14,10 @@ use crate::{
         AgentDefinition, AgentName, Dialect, Effort, Isolation, McpServerUse, ModelPattern,
         PermissionMode, Waiting,
     },
-    dialect::grammar::{Grammar, Key, Lines, ListStyle, McpStyle, Models, Naming, ToolStyle},
+    dialect::{
+        grammar::{Grammar, Key, Lines, ListStyle, McpStyle, Models, Naming, ToolStyle},
+        opencode,
+    },
     hooks, mcp,
     parse::settle,
 };
@@ -38,6 +41,9 @@ pub(super) fn lower(definition: &AgentDefinition, dialect: Dialect) -> (AgentDef
     lower_rest(&mut kept, grammar, to);
     lower_extra(&mut kept, grammar, to);
     settle(&mut kept);
+    if dialect == Dialect::OpenCode {
+        opencode::narrow(&mut kept);
+    }
     (kept, losses)
 }
 

@@ -197,29 +197,37 @@ proptest! {
     }
 }
 
-/// An OpenCode agent with a word for everything, and a list of tools, as it is written again.
-fn with_a_word_and_a_list(word: &str) -> String {
-    let text =
-        format!("---\ndescription: d\npermission: {word}\ntools: [read, bash, task]\n---\nbody");
+/// An OpenCode agent with a word for everything, and tools, as it is written again.
+fn with_a_word_and_tools(word: &str, tools: &str) -> String {
+    let text = format!("---\ndescription: d\npermission: {word}\n{tools}\n---\nbody");
     let dialect = Dialect::OpenCode;
     let (definition, _) =
         parse_bytes("x.md".into(), text.as_bytes(), dialect, Source::User, Strictness::Lenient);
     let rendered = render(&definition.unwrap(), dialect);
     assert!(same(&read(&rendered, dialect), &rendered.kept), "{}", rendered.text);
-    rendered.text
+    let (_, permission) = rendered.text.split_once("permission:\n").unwrap_or_default();
+    let lines = permission.lines().take_while(|it| it.starts_with(' '));
+    lines.map(|it| it.trim().replace('"', "")).collect::<Vec<_>>().join(", ")
 }
 
 #[test]
 fn a_list_of_tools_beats_a_word_for_everything() {
-    let text = with_a_word_and_a_list("allow");
-    assert!(text.contains("bash: allow") && text.contains("deny"), "{text}");
+    let said = with_a_word_and_tools("allow", "tools: [read, bash, task]");
+    assert_eq!(said, "*: deny, read: allow, bash: allow, task: allow");
 }
 
 #[test]
 fn what_is_asked_for_everything_is_asked_for_each_tool_of_a_list() {
-    let text = with_a_word_and_a_list("ask");
-    for tool in ["read", "bash", "task"] {
-        assert!(text.contains(&format!("{tool}: ask")), "{text}");
+    for (tools, expected) in [
+        ("tools: [read, bash, task]", "*: deny, read: ask, bash: ask, task: ask"),
+        // A list of everything is none.
+        ("tools: [\"*\"]", "*: ask"),
+        ("tools: [\"*\", read]", "*: ask"),
+        // What cannot be given with some arguments only is not given, not even on asking.
+        ("tools: [read, \"bash(git *)\"]", "*: deny, read: ask"),
+        ("tools: [\"web*\"]", "*: deny, webfetch: ask, websearch: ask"),
+        ("tools: [read]\nspawns: \"*\"", "*: deny, read: ask, task: ask"),
+    ] {
+        assert_eq!(with_a_word_and_tools("ask", tools), expected, "{tools}");
     }
-    assert!(!text.contains("allow"), "{text}");
 }

@@ -199,7 +199,7 @@ fn put_worktrees_away(settings: &Settings) -> Result<(), Failure> {
         .with_findings(kept))
 }
 
-/// All locks below our state. Whoever works for us holds one: a supervisor, a task, a plan, a sync.
+/// All locks below our state. Whoever works for us holds one: a supervisor, a task, a plan, a worker, a sync.
 fn all_locks(state: &Utf8Path) -> Result<Vec<Lock>, Failure> {
     let mut files = Vec::new();
     lock_files(state, DEPTH, &mut files);

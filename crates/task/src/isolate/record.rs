@@ -267,11 +267,10 @@ mod tests {
         }
     }
 
-    /// As version 0.1.0 writes it. Whoever changes the form of records adds to this, and takes nothing away: a worktree that was left
-    /// behind before an update holds somebody's work.
-    #[test]
-    fn a_record_is_read_in_every_form_that_it_ever_had() {
-        let text = r#"{
+    /// As version 0.1.0 writes it, with everything and with nothing. Whoever changes the form of records adds another text, and takes none
+    /// away: a worktree that was left behind before an update holds somebody's work.
+    const KEPT: [&str; 2] = [
+        r#"{
   "task": "0192f0c1-2345-7abc-8def-0123456789ab",
   "slug": "fix-0123456789ab",
   "owner": { "pid": 4711, "started": 123456 },
@@ -286,13 +285,39 @@ mod tests {
     "branch": "agents/fix-0123456789ab",
     "patch": "/state/worktrees/records/fix-0123456789ab.patch",
     "files": [{ "status": "A", "path": "new.txt" }],
-    "commits": [{ "id": "99aa00b", "subject": "what was not committed" }]
+    "commits": [{ "id": "99aa00b", "subject": "what was not committed" }],
+    "also": ["agents/fix-0123456789ab-2"],
+    "left-out": ["vendor/other"],
+    "notes": ["its directory is gone"]
   }
-}"#;
-        let record: Record = serde_json::from_str(text).unwrap();
-        assert_eq!(record.state, State::Removing(Fate::Stays));
-        let same: serde_json::Value = serde_json::from_str(text).unwrap();
-        assert_eq!(serde_json::to_value(&record).unwrap(), same);
+}"#,
+        r#"{
+  "task": "0192f0c1-2345-7abc-8def-0123456789ab",
+  "slug": "fix-0123456789ab",
+  "owner": { "pid": 4711, "started": 0 },
+  "changed": 1779000000,
+  "repository": { "root": "/ws", "within": "", "git-dir": "/ws/.git", "common-dir": "/ws/.git" },
+  "base": null,
+  "branch": "agents/fix-0123456789ab",
+  "state": "making",
+  "changes": null
+}"#,
+    ];
+
+    #[test]
+    fn a_record_is_read_in_every_form_that_it_ever_had() {
+        let records = KEPT.map(|it| serde_json::from_str::<Record>(it).unwrap());
+        assert_eq!(records[0].state, State::Removing(Fate::Stays));
+        let changes = records[0].changes.as_ref().unwrap();
+        assert_eq!((changes.also.len(), changes.left_out.len(), changes.notes.len()), (1, 1, 1));
+        assert!(records[1].base.is_none() && records[1].changes.is_none());
+        // These are of today's form: what is read is written again.
+        for (text, record) in KEPT.iter().zip(&records) {
+            let same: serde_json::Value = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_value(record).unwrap(), same);
+        }
+        let goes = serde_json::json!({ "removing": "goes" });
+        assert_eq!(serde_json::from_value::<State>(goes).unwrap(), State::Removing(Fate::Goes));
         for (word, state) in [
             ("making", State::Making),
             ("ready", State::Ready),

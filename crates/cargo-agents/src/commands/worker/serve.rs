@@ -94,7 +94,8 @@ pub(super) fn run(
 
 /// Held by every worker, so that nobody removes what it needs.
 fn at_work(dir: &Utf8Path) -> Result<Lock, Failure> {
-    let file = dir.join("lock");
+    // No worker has this name, and with it this place: names have no dots.
+    let file = dir.join("at-work.lock");
     let failed =
         |code, why: String| Failure::new(ErrorKind::Failure, format!("`{file}`: {why}")).code(code);
     match Lock::try_join(&file) {
