@@ -48,7 +48,6 @@ pub(crate) enum Before {
 pub(crate) struct Tally {
     pub(crate) changes: usize,
     pub(crate) not_rust: usize,
-    pub(crate) no_place: usize,
     pub(crate) noticed: usize,
     pub(crate) endless: usize,
     pub(crate) not_noticed: Vec<Change>,
@@ -91,22 +90,35 @@ pub(crate) fn attempt(room: Room, ground: &Ground) -> anyhow::Result<Tally> {
             reached
         }
     };
-    let wanted = |it: &&Change| ground.only.as_ref().is_none_or(|only| it.name().contains(only));
-    let switched: Vec<_> = switched.into_iter().filter(|(_, it)| wanted(it)).collect();
-    let trials = Trials::new(&stage, &reached, &shelf, kept);
-    trials.run(room, ground.jobs, &switched)?;
+    let is_wanted = |it: &Change| ground.only.as_ref().is_none_or(|only| it.name().contains(only));
+    let wanted: Vec<&Change> = changes.iter().filter(|it| is_wanted(it)).collect();
+    let switched: Vec<_> = switched.into_iter().filter(|(_, it)| is_wanted(it)).collect();
+    let is_alone = |it: &&Change| weeds.no_place.contains(&it.key());
+    let alone: Vec<&Change> = wanted.iter().copied().filter(is_alone).collect();
+    let trials = Trials::new(room, &stage, &reached, &shelf, kept);
+    trials.run(ground.jobs, switched)?;
+    trials.run_alone(&garden, ground.jobs, alone)?;
     let kept = trials.kept.into_inner().unwrap_or_else(PoisonError::into_inner).0;
-    let mut tally = Tally { changes: changes.len(), failing: reached.failing, ..Tally::default() };
-    tally.not_rust = weeds.not_rust.len();
-    tally.no_place = weeds.no_place.len();
-    for (_, change) in switched {
-        match kept.outcomes.get(&change.key()) {
-            Some(Outcome::Noticed) => tally.noticed += 1,
-            Some(Outcome::Endless) => tally.endless += 1,
-            Some(Outcome::NotNoticed) | None => tally.not_noticed.push(change.clone()),
+    Ok(Tally::of(&wanted, &kept, reached.failing))
+}
+
+impl Tally {
+    fn of(wanted: &[&Change], kept: &Kept, failing: Vec<Test>) -> Self {
+        let mut tally = Self { changes: wanted.len(), failing, ..Self::default() };
+        for change in wanted {
+            let outcome = match kept.weeds.not_rust.contains(&change.key()) {
+                true => Some(&Outcome::NotRust),
+                false => kept.outcomes.get(&change.key()),
+            };
+            match outcome {
+                Some(Outcome::NotRust) => tally.not_rust += 1,
+                Some(Outcome::Noticed) => tally.noticed += 1,
+                Some(Outcome::Endless) => tally.endless += 1,
+                Some(Outcome::NotNoticed) | None => tally.not_noticed.push((*change).clone()),
+            }
         }
+        tally
     }
-    Ok(tally)
 }
 
 /// Under which what tests reach is believed: numbers mean something else as soon as one change more or less is listed.
@@ -157,7 +169,8 @@ fn reach(stage: &Stage, jobs: NonZero<usize>) -> anyhow::Result<Reached> {
 }
 
 /// Trials of changes, several at once.
-struct Trials<'a> {
+pub(crate) struct Trials<'a> {
+    room: Room,
     stage: &'a Stage,
     reached: &'a Reached,
     shelf: &'a Shelf,
@@ -167,45 +180,73 @@ struct Trials<'a> {
 /// Which tests noticed something, by the functions that were changed.
 type Noticers = BTreeMap<String, Vec<Test>>;
 
+/// What came of a change, and which test noticed it.
+type Found = (Outcome, Option<Test>);
+
 impl<'a> Trials<'a> {
-    fn new(stage: &'a Stage, reached: &'a Reached, shelf: &'a Shelf, kept: Kept) -> Self {
-        Self { stage, reached, shelf, kept: Mutex::new((kept, Noticers::new())) }
+    fn new(
+        room: Room,
+        stage: &'a Stage,
+        reached: &'a Reached,
+        shelf: &'a Shelf,
+        kept: Kept,
+    ) -> Self {
+        Self { room, stage, reached, shelf, kept: Mutex::new((kept, Noticers::new())) }
     }
 
-    fn run(
-        &self,
-        room: Room,
-        jobs: NonZero<usize>,
-        changes: &[(Switch, &Change)],
-    ) -> anyhow::Result<()> {
-        let waiting: Vec<_> = {
-            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_new = |it: &&(Switch, &Change)| !kept.0.outcomes.contains_key(&it.1.key());
-            changes.iter().filter(is_new).copied().collect()
-        };
-        let (all, counted) = (waiting.len(), Mutex::new((0, 0)));
-        say(&format!("{}: {all} changes to try", room.name));
+    fn run(&self, jobs: NonZero<usize>, changes: Vec<(Switch, &Change)>) -> anyhow::Result<()> {
+        let waiting: Vec<_> = changes.into_iter().filter(|(_, it)| self.is_new(it)).collect();
+        let (all, done) = (waiting.len(), Mutex::new(0));
+        say(&format!("{}: {all} changes to try", self.room.name));
         at_once::each(jobs, waiting, |(switch, change), scratch| {
-            let (outcome, by) = self.try_change(switch, change, scratch)?;
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.0.outcomes.insert(change.key(), outcome);
-            if let Some(by) = by {
-                kept.1.entry(change.neighbourhood()).or_default().push(by.clone());
-                kept.0.noticed_by.insert(change.key(), by);
-            }
-            self.shelf.save(&kept.0)?;
-            let mut counted = counted.lock().unwrap_or_else(PoisonError::into_inner);
-            counted.0 += 1;
-            if outcome == Outcome::NotNoticed {
-                counted.1 += 1;
-                say(&format!("not noticed: {}", change.name()));
-            }
-            if counted.0 % 50 == 0 {
-                let (done, missed) = *counted;
-                say(&format!("{}: {done} of {all} tried, {missed} not noticed", room.name));
+            self.keep(change, self.try_change(switch, change, scratch)?)?;
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            *done += 1;
+            if *done % 50 == 0 {
+                say(&format!("{}: {done} of {all} tried", self.room.name));
             }
             Ok(())
         })
+    }
+
+    /// Those without a switch, each in a build of its own and with every test of the room.
+    fn run_alone(
+        &self,
+        garden: &Garden<'_>,
+        jobs: NonZero<usize>,
+        changes: Vec<&Change>,
+    ) -> anyhow::Result<()> {
+        let waiting: Vec<_> = changes.into_iter().filter(|it| self.is_new(it)).collect();
+        say(&format!("{}: {} changes to build alone", self.room.name, waiting.len()));
+        for change in waiting {
+            let found = match garden.build_alone(change)? {
+                Ok(programs) => {
+                    let stage = Stage { programs, room: self.stage.room.clone() };
+                    self.try_alone(&stage, change, jobs)?
+                }
+                Err(_) => (Outcome::NotRust, None),
+            };
+            self.keep(change, found)?;
+        }
+        Ok(())
+    }
+
+    fn is_new(&self, change: &Change) -> bool {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        !kept.0.outcomes.contains_key(&change.key())
+    }
+
+    fn keep(&self, change: &Change, (outcome, by): Found) -> anyhow::Result<()> {
+        if outcome == Outcome::NotNoticed {
+            say(&format!("not noticed: {}", change.name()));
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.0.outcomes.insert(change.key(), outcome);
+        if let Some(by) = by {
+            kept.1.entry(change.neighbourhood()).or_default().push(by.clone());
+            kept.0.noticed_by.insert(change.key(), by);
+        }
+        self.shelf.save(&kept.0)
     }
 
     fn try_change(
@@ -213,26 +254,38 @@ impl<'a> Trials<'a> {
         switch: Switch,
         change: &Change,
         scratch: &Utf8Path,
-    ) -> anyhow::Result<(Outcome, Option<Test>)> {
-        for reach in self.order(switch, change) {
-            let patience = Patience::after(Duration::from_millis(reach.millis));
-            let run = || self.stage.run(&reach.test, With::Change(switch), patience, scratch);
-            let (ending, _) = run()?;
-            // A busy machine lets a test fail, too, but hardly twice.
-            if ending == Ending::Passed || run()?.0 == Ending::Passed {
-                continue;
+    ) -> anyhow::Result<Found> {
+        for reach in self.order(change).filter(|it| it.switches.binary_search(&switch.0).is_ok()) {
+            if let Some(found) = try_test(self.stage, reach, With::Change(switch), scratch)? {
+                return Ok(found);
             }
-            let outcome =
-                if ending == Ending::Endless { Outcome::Endless } else { Outcome::Noticed };
-            return Ok((outcome, Some(reach.test.clone())));
         }
         Ok((Outcome::NotNoticed, None))
     }
 
-    /// The tests that reach a switch: the one that noticed it the last time, those that noticed something in the same function, the others.
-    fn order(&self, switch: Switch, change: &Change) -> Vec<&Reach> {
+    fn try_alone(
+        &self,
+        stage: &Stage,
+        change: &Change,
+        jobs: NonZero<usize>,
+    ) -> anyhow::Result<Found> {
+        let found = Mutex::new(None);
+        at_once::each(jobs, self.order(change).collect(), |reach, scratch| {
+            let is_found = || found.lock().unwrap_or_else(PoisonError::into_inner);
+            if is_found().is_none()
+                && let Some(new) = try_test(stage, reach, With::Built, scratch)?
+            {
+                is_found().get_or_insert(new);
+            }
+            Ok(())
+        })?;
+        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(found.unwrap_or((Outcome::NotNoticed, None)))
+    }
+
+    /// All tests: the one that noticed the change the last time, those that noticed something in the same function, the others.
+    fn order(&self, change: &Change) -> impl Iterator<Item = &'a Reach> {
         let mut tests: Vec<&Reach> = self.reached.tests.iter().collect();
-        tests.retain(|it| it.switches.binary_search(&switch.0).is_ok());
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let before = kept.0.noticed_by.get(&change.key());
         let near = kept.1.get(&change.neighbourhood());
@@ -240,6 +293,24 @@ impl<'a> Trials<'a> {
             let is_near = near.is_some_and(|near| near.contains(&it.test));
             (before != Some(&it.test), !is_near)
         });
-        tests
+        tests.into_iter()
     }
+}
+
+/// What is found if this test notices the change.
+fn try_test(
+    stage: &Stage,
+    reach: &Reach,
+    with: With<'_>,
+    scratch: &Utf8Path,
+) -> anyhow::Result<Option<Found>> {
+    let patience = Patience::after(Duration::from_millis(reach.millis));
+    let run = || stage.run(&reach.test, with, patience, scratch);
+    let (ending, _) = run()?;
+    // A busy machine lets a test fail, too, but hardly twice.
+    if ending == Ending::Passed || run()?.0 == Ending::Passed {
+        return Ok(None);
+    }
+    let outcome = if ending == Ending::Endless { Outcome::Endless } else { Outcome::Noticed };
+    Ok(Some((outcome, Some(reach.test.clone()))))
 }

@@ -35,9 +35,12 @@ pub(crate) enum Genre {
     StructField,
 }
 
+/// What the replacement stands for.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(crate) struct Span {
     pub(crate) start: Position,
+    /// What follows it.
+    end: Position,
 }
 
 /// Both from 1; the column in characters.
@@ -45,6 +48,15 @@ pub(crate) struct Span {
 pub(crate) struct Position {
     pub(crate) line: usize,
     pub(crate) column: usize,
+}
+
+impl Position {
+    /// In bytes, from the beginning of the text.
+    pub(crate) fn offset(self, text: &str) -> usize {
+        let line: usize = text.split_inclusive('\n').take(self.line - 1).map(str::len).sum();
+        let column: usize = text[line..].chars().take(self.column - 1).map(char::len_utf8).sum();
+        line + column
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -66,6 +78,12 @@ impl Change {
     /// With the place, for people.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The text of its file with this change and no other.
+    pub(crate) fn made_in(&self, text: &str) -> String {
+        let [start, end] = [self.span.start, self.span.end].map(|it| it.offset(text));
+        format!("{}{} {}", &text[..start], self.replacement, &text[end..])
     }
 
     /// The same as long as nothing of the kind is added before it.
@@ -119,15 +137,19 @@ fn counted(mut changes: Vec<Change>) -> Vec<Change> {
 impl Change {
     /// A change of a text that has it once: `at` is where it begins.
     pub(crate) fn of(text: &str, at: &str, genre: Genre, replacement: &str) -> Self {
+        let position = |offset: usize| Position {
+            line: text[..offset].matches('\n').count() + 1,
+            column: text[..offset].chars().rev().take_while(|it| *it != '\n').count() + 1,
+        };
         let start = text.find(at).unwrap();
-        let line = text[..start].matches('\n').count() + 1;
-        let column = text[..start].chars().rev().take_while(|it| *it != '\n').count() + 1;
+        let span = Span { start: position(start), end: position(start + at.len()) };
+        let Position { line, column } = span.start;
         Self {
             file: "src/lib.rs".into(),
             name: format!("src/lib.rs:{line}:{column}: {at}"),
             genre,
             replacement: replacement.to_owned(),
-            span: Span { start: Position { line, column } },
+            span,
             function: None,
             nth: 1,
         }
@@ -152,5 +174,15 @@ mod tests {
         assert_eq!(here[0].key(), there[0].key());
         assert_eq!(here[1].key(), there[1].key());
         assert_ne!(here[0].key(), here[1].key());
+    }
+
+    #[test]
+    fn a_change_alone_replaces_what_it_stands_for() {
+        let text = "// größer\nconst MOST: usize = 4 * 1024;\n";
+        let change = Change::of(text, "*", Genre::BinaryOperator, "+");
+        assert_eq!(change.made_in(text), "// größer\nconst MOST: usize = 4 +  1024;\n");
+        let text = "fn f() {\n    a();\n    b()\n}";
+        let change = Change::of(text, "a();\n    b()", Genre::FnValue, "()");
+        assert_eq!(change.made_in(text), "fn f() {\n    () \n}");
     }
 }

@@ -23,6 +23,15 @@ pub(crate) struct Program {
     pub(crate) path: Utf8PathBuf,
 }
 
+/// How much of a build the next one can use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reuse {
+    /// What is built once is not worth being remembered.
+    Packages,
+    /// Every piece of the package, too: little changes from one build to the next.
+    Pieces,
+}
+
 /// An error of the compiler.
 #[derive(Debug)]
 pub(crate) struct Error {
@@ -39,7 +48,7 @@ pub(crate) type Built<T> = Result<T, Vec<Error>>;
 impl Copy<'_> {
     /// Whether the library of a package is Rust.
     pub(crate) fn check(&self, package: &str) -> anyhow::Result<Built<()>> {
-        let said = self.cargo(&["check", "--lib", "-p", package])?;
+        let said = self.cargo(&["check", "--lib"], package, Reuse::Packages)?;
         Ok(said.map(drop))
     }
 
@@ -48,6 +57,7 @@ impl Copy<'_> {
         &self,
         package: &str,
         room: &Utf8Path,
+        reuse: Reuse,
     ) -> anyhow::Result<Built<Vec<Program>>> {
         let sources = self.tree.join(room);
         let of_room = |message: &Value| {
@@ -59,18 +69,26 @@ impl Copy<'_> {
             let is_test = message["profile"]["test"] == true;
             is_test.then(|| Program { name: name.to_owned(), path: path.into() })
         };
-        let said = self.cargo(&["test", "--no-run", "-p", package])?;
+        let said = self.cargo(&["test", "--no-run"], package, reuse)?;
         Ok(said.map(|messages| messages.iter().filter_map(of_room).collect()))
     }
 
-    fn cargo(&self, args: &[&str]) -> anyhow::Result<Built<Vec<Value>>> {
+    fn cargo(
+        &self,
+        args: &[&str],
+        package: &str,
+        reuse: Reuse,
+    ) -> anyhow::Result<Built<Vec<Value>>> {
+        // For this package only: those below it are the same for both.
+        let pieces =
+            format!("profile.dev.package.{package}.incremental={}", reuse == Reuse::Pieces);
         let call = Call::new(env::CARGO.get().unwrap_or_else(|| "cargo".into()))
             .args(args.iter().copied())
-            .args(["--locked", "--message-format=json"])
+            .args(["-p", package, "--locked", "--message-format=json"])
+            .args(["--config", "profile.dev.incremental=false", "--config", &pieces])
             .cwd(self.tree)
             .env("CARGO_TARGET_DIR", self.target.as_str())
-            // What is built once is not worth being remembered.
-            .env("CARGO_INCREMENTAL", "0")
+            .without_env("CARGO_INCREMENTAL")
             .deadline(Duration::from_secs(2 * 3600));
         let done = call.capture()?;
         let text = done.stdout_text();

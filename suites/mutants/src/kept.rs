@@ -25,6 +25,8 @@ pub(crate) enum Outcome {
     Noticed,
     Endless,
     NotNoticed,
+    /// The compiler noticed.
+    NotRust,
 }
 
 /// A test that passes without a change.

@@ -11,15 +11,19 @@ pub(crate) struct Room {
 }
 
 /// In the order of the table.
-pub(crate) const ROOMS: [Room; 8] = [
-    Room { name: "hook", what: "merging of answers, running of handlers" },
-    Room { name: "sync", what: "what is wanted and what is there, made one plan" },
+pub(crate) const ROOMS: [Room; 9] = [
+    Room { name: "plugin", what: "which plugins apply, with whose word, and confined to what" },
+    Room { name: "hook", what: "which handlers are run, merging of their answers" },
+    Room { name: "sync", what: "what is wanted and what is there, made one plan and written" },
     Room { name: "plan", what: "the scheduler" },
-    Room { name: "task", what: "which agents may run, and with what rights" },
+    Room {
+        name: "task",
+        what: "which agents may run, how far, with what rights and secrets; queues; merging of their work",
+    },
     Room { name: "trust", what: "what was agreed to, and what has changed since" },
-    Room { name: "agent", what: "which definitions are believed, edits of them" },
-    Room { name: "tool", what: "rights, rules, commands, confinement, edits" },
-    Room { name: "system", what: "edits of files of others" },
+    Room { name: "agent", what: "which definitions are believed and meant, edits of them" },
+    Room { name: "tool", what: "rights, rules, commands, addresses, confinement, edits" },
+    Room { name: "system", what: "edits of files of others, the sandbox" },
 ];
 
 impl Room {

@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use tree_sitter::{Node, Parser};
 
 use crate::{
-    change::{Change, Genre, Position, Switch},
+    change::{Change, Genre, Switch},
     switch::insert::{Depth, Insert},
 };
 
@@ -62,7 +62,7 @@ pub(crate) struct Switched {
 pub(crate) enum Without {
     /// What it would make is not Rust.
     NotRust,
-    /// There is no place for one.
+    /// There is no place for one: it needs a build of its own.
     NoPlace,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn switch(
     // Several changes of the same place are alternatives.
     let mut places = BTreeMap::<(usize, usize), Vec<(Switch, &Change)>>::new();
     for (switch, change) in changes {
-        let at = offset(text, change.span.start);
+        let at = change.span.start.offset(text);
         places.entry((at, change.genre as usize)).or_default().push((*switch, change));
     }
     let mut guards = BTreeMap::<usize, Guard<'_>>::new();
@@ -105,12 +105,6 @@ fn collect<'t>(node: Node<'t>, into: &mut Vec<Node<'t>>) {
     for child in node.children(&mut cursor) {
         collect(child, into);
     }
-}
-
-fn offset(text: &str, at: Position) -> usize {
-    let line: usize = text.split_inclusive('\n').take(at.line - 1).map(str::len).sum();
-    let column: usize = text[line..].chars().take(at.column - 1).map(char::len_utf8).sum();
-    line + column
 }
 
 /// A condition of an arm, and what becomes of it.

@@ -29,6 +29,8 @@ pub(crate) enum With<'a> {
     /// Nothing is changed; which switches are reached goes to this file.
     Record(&'a Utf8Path),
     Change(Switch),
+    /// The change that it was built with.
+    Built,
 }
 
 /// How a test ended.
@@ -114,6 +116,7 @@ impl Stage {
         let call = match with {
             With::Record(file) => call.env(REACHED, file.as_str()),
             With::Change(switch) => call.env(ON, switch.0.to_string()),
+            With::Built => call,
         };
         let since = Instant::now();
         let ending = match call.capture() {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     change::{Change, Switch},
-    compile::{Built, Copy, Error, Program},
+    compile::{Built, Copy, Error, Program, Reuse},
     copy::Files,
     room::Room,
     switch::{self, Switched, Without},
@@ -23,7 +23,7 @@ use crate::{
 pub(crate) struct Weeds {
     /// The compiler noticed.
     pub(crate) not_rust: BTreeSet<String>,
-    /// There is no place for a switch.
+    /// There is no place for a switch; they are built alone.
     pub(crate) no_place: BTreeSet<String>,
     /// Functions that are called in constants.
     constant: BTreeSet<String>,
@@ -46,7 +46,17 @@ impl Garden<'_> {
         let package = self.room.package();
         self.until_it_compiles(weeds, || self.copy.check(&package))?;
         // What only code that is to run is checked for.
-        self.until_it_compiles(weeds, || self.copy.build(&package, &self.room.path()))
+        self.until_it_compiles(weeds, || {
+            self.copy.build(&package, &self.room.path(), Reuse::Packages)
+        })
+    }
+
+    /// The test programs with one change and without any switch, or what the compiler says to it.
+    pub(crate) fn build_alone(&self, change: &Change) -> anyhow::Result<Built<Vec<Program>>> {
+        let text = change.made_in(self.files.text(&change.file)?);
+        let changed = BTreeMap::from([(change.file.clone(), text)]);
+        self.files.write(self.root, self.copy.tree, &changed)?;
+        self.copy.build(&self.room.package(), &self.room.path(), Reuse::Pieces)
     }
 
     fn until_it_compiles<T>(
