@@ -21,6 +21,8 @@ use crate::{
 };
 
 mod servers;
+#[cfg(test)]
+mod tests;
 
 /// How many plugins may bring along one another in a row.
 const MAX_CHAIN: usize = 10;

@@ -241,10 +241,7 @@ impl Registries<'_> {
 /// A hook as a piece.
 #[must_use]
 pub fn hook_piece(hook: &Hook, installations: &Installations) -> Piece {
-    let runs = match &hook.entry {
-        Some(entry) => entry_in_words(entry),
-        None => program(&hook.command, installations),
-    };
+    let runs = program(&hook.command, hook.entry.as_ref(), installations);
     let name = format!("{} ({})", hook.name, hook.event);
     Piece { kind: PieceKind::Hook, name, runs: Some(runs) }
 }
@@ -270,7 +267,7 @@ pub fn command_piece(plugin: &Plugin, name: &SubcommandName) -> Option<Piece> {
 }
 
 fn command(name: &SubcommandName, it: &Subcommand, all: &Installations) -> Piece {
-    let runs = Some(program(&it.command, all));
+    let runs = Some(program(&it.command, None, all));
     Piece { kind: PieceKind::Command, name: name.to_string(), runs }
 }
 
@@ -302,17 +299,17 @@ pub fn predicate_pieces(plugin: &Plugin) -> Vec<Piece> {
     let piece = |it: &CustomPredicate| Piece {
         kind: PieceKind::Predicate,
         name: it.name.to_string(),
-        runs: Some(program(&it.command, &manifest.installations)),
+        runs: Some(program(&it.command, None, &manifest.installations)),
     };
     manifest.predicates.iter().map(piece).collect()
 }
 
-/// What an installation runs, in words: where it comes from and what in it.
-fn program(name: &InstallationName, all: &Installations) -> String {
+/// What is run of an installation, in words: where it comes from and what in it, unless whoever runs it says what.
+fn program(name: &InstallationName, own: Option<&Entry>, all: &Installations) -> String {
     let Some(Installation { source, entry, install_commands, .. }) = all.get(name) else {
         return format!("`{name}`");
     };
-    let what = entry.as_ref().map(entry_in_words);
+    let what = own.or(entry.as_ref()).map(entry_in_words);
     let from = match source {
         None => None,
         Some(Source::Cargo { name, version, git, .. }) => {
@@ -353,3 +350,6 @@ impl Candidate<'_> {
         matches!(self.plugin.origin, Origin::Member(_))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,6 +63,8 @@ pub mod probes;
 pub mod scan;
 pub mod skill;
 pub mod skills;
+#[cfg(test)]
+mod testing;
 pub mod validate;
 
 pub use skills::agents;

@@ -308,3 +308,6 @@ fn decode_uses(table: &Table<'_>, dirs: &Dirs) -> Vec<Entry> {
     });
     uses.collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 use agents_testkit::scratch::Scratch;
 
 use super::*;
-use crate::manifest::PluginName;
+use crate::{manifest::PluginName, testing::Place};
 
 fn parse(text: &str) -> Result<Config, ConfigError> {
     let dirs = Dirs::below(Utf8Path::new("/home"));
@@ -373,8 +373,42 @@ fn the_sandbox_is_for_those_that_are_named() {
     assert!(confined("[sandbox]\nplugins = [\"widget\"]\n"), "by the name of its crate");
     assert!(confined("[sandbox]\nplugins = \"*\"\n"));
     assert!(confined("[sandbox]\nplugins = [\"*\"]\n"));
+    let all = good("[sandbox]\nplugins = [\"*\", \"my-guard\"]\n").sandboxed;
+    assert!(!all.includes(&guard, &crate::plugin::Origin::BuiltIn), "that is this program");
     assert_eq!(errors("[sandbox]\nplugins = [\"\"]\n"), ["2:12 the name of a plugin is not empty"]);
     assert_eq!(errors("[sandbox]\nplugin = \"*\"\n"), ["2:1 unknown key `plugin` in [sandbox]"]);
+}
+
+#[test]
+fn a_name_of_the_sandbox_that_is_nobodys_is_told_with_who_may_be_meant() {
+    let mut place = Place::new();
+    place.dependency("widget", "1.0.0", Some("name = \"x\"")).registry("guard", "crates = [\"*\"]");
+    let said = |plugins: &str| {
+        place.config(&format!("[sandbox]\nplugins = {plugins}"));
+        place.look(|it| {
+            let findings = it.registries.config.sandboxed.unknown(it.set, "/c.toml".into());
+            let shown = |it: &Finding| {
+                assert_eq!(it.place.as_ref().unwrap().file, "/c.toml");
+                format!("{:?}: {} ({})", it.severity, it.message, it.hint.as_deref().unwrap())
+            };
+            findings.iter().map(shown).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(said("[\"guard\", \"widget\", \"x\"]"), [""; 0]);
+    assert_eq!(said("\"*\""), [""; 0]);
+    let nobody = |name: &str| {
+        format!("`[sandbox] plugins` names `{name}`, and no plugin here is called that")
+    };
+    assert_eq!(
+        said("[\"gaurd\", \"of-another-workspace\"]"),
+        [
+            format!("Warning: {} (did you mean `guard`?)", nobody("gaurd")),
+            format!(
+                "Note: {} (it confines that plugin where there is one)",
+                nobody("of-another-workspace")
+            ),
+        ]
+    );
 }
 
 mod settings {

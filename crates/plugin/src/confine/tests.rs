@@ -50,4 +50,19 @@ fn only_what_is_declared_is_granted_besides_what_all_have() {
     let outside = rights(None);
     assert_eq!(outside.write, ["/dev/null", "/room"]);
     assert!(!outside.read.contains(&"/ws".into()));
+    assert!(outside.read.contains(&"/srv".into()), "what is absolute means the same everywhere");
+}
+
+#[test]
+fn directories_that_a_program_writes_to_are_there_when_it_starts() {
+    let scratch = agents_testkit::scratch::Scratch::new();
+    let write = ["target/", "out/deep/", "file"].map(str::to_owned).to_vec();
+    let needs = Needs { write, ..Needs::default() };
+    let name = PluginName::new("demo").unwrap();
+    let workspace = Some(scratch.root());
+    let owner = Owner { name: &name, dir: DEMO.into(), needs: &needs, workspace };
+    let dirs = Dirs::below(&scratch.path("ours"));
+    owner.confine_where(Availability::Available, &runnable(), &dirs).unwrap();
+    assert!(scratch.path("target").is_dir() && scratch.path("out/deep").is_dir());
+    assert!(!scratch.path("file").exists(), "that is for the program to make");
 }

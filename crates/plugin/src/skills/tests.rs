@@ -7,16 +7,16 @@ mod places;
 mod redirects;
 
 use agents_install::{
-    Installer, Update,
+    Update,
     git::{Checkouts, GitAddress},
 };
 use agents_system::{dirs::Dirs, progress::Progress};
 use agents_testkit::{repo::Repo, sample::Sample, scratch::write, vendor};
-use agents_workspace::{Cargo, Network, Workspaces};
+use agents_workspace::{Cargo, Network};
 use camino::Utf8PathBuf;
 
 use super::*;
-use crate::config::Config;
+use crate::testing::with_registries;
 
 /// A workspace, a registry called `r` and whatever else a test adds.
 struct World {
@@ -105,27 +105,16 @@ impl World {
         }
         let cargo = Cargo::at(cargo, Network::Allowed).with_home(&self.sample.home());
         let dirs = Dirs::below(&self.path("agents"));
-        let config = Config::load(&dirs).unwrap();
-        let progress = Progress::silent();
-        let workspaces = Workspaces { cache: &dirs.cache, cargo: &cargo, progress: &progress };
-        let installer = Installer::new(&dirs.cache, &cargo, Update::None, &progress);
-        let checkouts = Checkouts::new(&dirs.cache, Network::Allowed, &progress);
-        let registries = Registries {
-            dirs: &dirs,
-            config: &config,
-            workspaces: &workspaces,
-            installer: &installer,
-            checkouts: &checkouts,
-            built_in: &[],
-        };
-        let root = self.sample.root();
-        let workspace = workspaces.find(&root).unwrap();
-        let set = registries.active(workspace.as_ref(), &root, Acquire::Never);
-        assert!(
-            set.catalog.invalid.iter().all(|it| it.file.as_str().contains("vendor")),
-            "{set:?}"
-        );
-        ask(&registries, &set, workspace.as_ref(), &root)
+        with_registries(&dirs, &cargo, &[], |registries| {
+            let root = self.sample.root();
+            let workspace = registries.workspaces.find(&root).unwrap();
+            let set = registries.active(workspace.as_ref(), &root, Acquire::Never);
+            assert!(
+                set.catalog.invalid.iter().all(|it| it.file.as_str().contains("vendor")),
+                "{set:?}"
+            );
+            ask(registries, &set, workspace.as_ref(), &root)
+        })
     }
 
     /// Fetches a repository.

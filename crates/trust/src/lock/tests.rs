@@ -103,6 +103,9 @@ proptest! {
 #[test]
 fn what_cannot_be_believed_is_an_error_and_never_empty() {
     let good = Lock::new([skill("x", sources().swap_remove(1))]).render();
+    let local =
+        Source::Registry { name: "r".to_owned(), from: RegistryFrom::Path(None), path: "x".into() };
+    let registry = Lock::new([skill("x", local)]).render();
     let twice = format!("{good}{}", good.split_once("version = 1\n").unwrap().1);
     assert_eq!(parse(&twice).unwrap().entries().len(), 1, "the same entry from two branches");
     let (other, contradiction) = (hash("other").to_string(), hash("x").to_string());
@@ -115,6 +118,8 @@ fn what_cannot_be_believed_is_an_error_and_never_empty() {
         ("an unknown table", format!("{good}\n[[hat]]\nname = \"x\"\n")),
         ("a short hash", good.replace("blake3-128:", "blake3-128:0")),
         ("an unknown place", good.replace("crates.io", "the moon")),
+        ("an unknown place of one word", good.replace("crates.io", "moon")),
+        ("an unknown place of a registry", registry.replace("\"path\"", "\"moon\"")),
         ("not TOML", "version = 1\n[[skill".to_owned()),
     ] {
         let error = parse(&text).expect_err(what);

@@ -34,4 +34,11 @@ fn layers_need_what_either_needs() {
     let joined = lower.overlaid_by(layer("[sandbox]\nread = [\"b\"]\n"));
     assert_eq!(joined.sandbox.read, ["a", "b"]);
     assert_eq!(joined.sandbox.network, Network::Allowed);
+    let network = |lower: bool, upper: bool| {
+        let [lower, upper] =
+            [lower, upper].map(|it| layer(&format!("[sandbox]\nnetwork = {it}\n")));
+        lower.overlaid_by(upper).sandbox.network
+    };
+    assert_eq!(network(false, true), Network::Allowed);
+    assert_eq!(network(false, false), Network::Denied, "nobody needs it");
 }

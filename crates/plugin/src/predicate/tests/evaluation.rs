@@ -142,7 +142,7 @@ fn every_condition_is_explained_with_its_reason() {
     let gate = gate(&[
         "any(crate(diesel), crate(serde>=1))",
         "not(crate(tokio>=2))",
-        "all(crate(*), env(MODE=fast), env(CI))",
+        "all(crate(*), env(MODE=fast), env(MODE), env(CI))",
         "shell(false)",
         "path_exists(x)",
         "workspace-member()",
@@ -168,9 +168,10 @@ fn every_condition_is_explained_with_its_reason() {
       depends-on serde>=1 | yes | workspace has serde 1.0.2
     not | yes | it does not hold
       depends-on tokio>=2 | no | workspace has only tokio 1.40.0
-    all of | no | 1 of 3 hold
+    all of | no | 2 of 4 hold
       depends-on * | yes | everywhere
       env(MODE=fast) | no | it has another value
+      env(MODE) | yes | it is set
       env(CI) | no | it is not set
     shell(false) | no | the command failed
     path_exists(x) | no | there is no such path
