@@ -1,7 +1,7 @@
 //! The rooms of which something is changed.
 
 use anyhow::{Context as _, bail};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 /// A room, and what of it `.cargo/mutants.toml` names.
 #[derive(Debug, Clone, Copy)]
@@ -50,13 +50,46 @@ pub(crate) fn chosen(names: &[String]) -> anyhow::Result<Vec<Room>> {
     }
 }
 
-/// Nothing may be listed that nobody tries.
-pub(crate) fn check_listed(globs: &str) -> anyhow::Result<()> {
-    let listed = globs.lines().filter_map(|it| it.trim().strip_prefix("\"crates/"));
-    for name in listed.filter_map(|it| it.split('/').next()) {
-        if !ROOMS.iter().any(|it| it.name == name) {
-            bail!("`.cargo/mutants.toml` names `{name}`, which is no room of this suite");
+/// Nothing may be listed that nobody tries: each file that `.cargo/mutants.toml` names is there, in a room of this suite.
+pub(crate) fn check_listed(root: &Utf8Path) -> anyhow::Result<()> {
+    let text = fs_err::read_to_string(root.join(".cargo/mutants.toml"))?;
+    let listed = text.lines().map(|it| it.trim().trim_matches([',', '"']));
+    for glob in listed.filter(|it| it.starts_with("crates/")) {
+        if !ROOMS.iter().any(|room| Utf8Path::new(glob).starts_with(room.path())) {
+            bail!("`.cargo/mutants.toml` names `{glob}`, which is in no room of this suite");
+        }
+        // Of a pattern, the directory that it begins with.
+        let named = glob.split_once('*').map_or(glob, |(directory, _)| directory);
+        if !root.join(named).exists() {
+            bail!("`.cargo/mutants.toml` names `{glob}`, and there is no `{named}`");
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_is_listed_is_there() {
+        let root = Utf8Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        check_listed(root).unwrap();
+    }
+
+    #[test]
+    fn what_was_renamed_or_is_of_no_room_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(dir.path()).unwrap();
+        fs_err::create_dir_all(root.join("crates/tool/src/shell")).unwrap();
+        fs_err::create_dir(root.join(".cargo")).unwrap();
+        let said = |glob: &str| {
+            let text = format!("examine_globs = [\n    # why\n    \"{glob}\",\n]\n");
+            fs_err::write(root.join(".cargo/mutants.toml"), text).unwrap();
+            check_listed(root).map_err(|it| it.to_string())
+        };
+        assert_eq!(said("crates/tool/src/shell/*.rs"), Ok(()));
+        assert!(said("crates/tool/src/gone.rs").unwrap_err().contains("there is no"));
+        assert!(said("crates/elsewhere/src/*.rs").unwrap_err().contains("in no room"));
+    }
 }

@@ -1,6 +1,13 @@
 //! What only shows on a real disk.
 
-use agents_sync::Desired;
+use std::time::Duration;
+
+use agents_sync::{Applied, Change, Desired, Edited, Plan};
+use agents_system::{
+    explain::{Code, ErrorKind, Explain as _},
+    lock::Lock,
+    progress::Progress,
+};
 use agents_testkit::scratch::Scratch;
 use serde_json::json;
 
@@ -147,4 +154,179 @@ fn a_link_that_the_user_adds_to_a_skill_is_an_edit() {
     fs_err::os::unix::fs::symlink("/etc/hostname", world.path("a/guide/link")).unwrap();
     world.sync(&Desired::default());
     assert!(world.path("a/guide/link").is_symlink());
+}
+
+#[test]
+fn whoever_would_not_wait_syncs_only_if_nobody_else_does() {
+    let scratch = Scratch::new();
+    let world = World::at(scratch.root());
+    let desired = guide(&world, &["skills"]);
+    let places = world.places();
+    let try_it =
+        || agents_sync::sync_if_free(&places, &desired, &world.workspace(), Edited::Keep).unwrap();
+    let held = Lock::acquire(&places.lock, Duration::ZERO, &Progress::silent()).unwrap();
+    assert!(try_it().is_none());
+    assert!(world.files().is_empty());
+    drop(held);
+    assert_eq!(try_it().unwrap().plan.changes.len(), 1);
+    assert!(world.read("skills/guide/SKILL.md").is_some());
+}
+
+#[test]
+fn what_a_killed_writer_left_can_be_cleared_away_without_a_sync() {
+    let scratch = Scratch::new();
+    let world = World::at(scratch.root());
+    world.sync(&guide(&world, &["skills"]));
+    let mut ledger = world.ledger();
+    ledger.intended = Some(std::mem::take(&mut ledger.entries));
+    ledger.save(&world.places().ledger).unwrap();
+    world.write("skills/.agents-building-x/skill-1/SKILL.md", "half");
+    agents_sync::recover(&world.places(), &Progress::silent()).unwrap();
+    assert_eq!(world.litter(), [""; 0]);
+    assert_eq!((world.ledger().entries.len(), world.ledger().intended), (1, None));
+}
+
+#[test]
+fn what_an_uninstall_would_do_is_what_it_does() {
+    let scratch = Scratch::new();
+    let world = World::at(scratch.root());
+    world.sync(&guide(&world, &["a", "shared"]));
+    world.sync_for(&world.path("other"), &guide(&world, &["b", "shared"]));
+    let before = world.files();
+    let planned = agents_sync::preview_uninstall(&world.places(), Edited::Keep).unwrap();
+    assert_eq!(world.files(), before);
+    let place = |change: &Change| match change {
+        Change::Skill { slot, .. } => slot.clone(),
+        Change::File { file, .. } => file.clone(),
+    };
+    let gone = |plan: &Plan| plan.changes.iter().map(place).collect();
+    let planned: Vec<Vec<_>> = planned.iter().map(gone).collect();
+    let done: Vec<Vec<_>> = world.uninstall().iter().map(|it| gone(&it.plan)).collect();
+    assert_eq!(planned, done);
+    let guides = |dirs: &[&str]| dirs.iter().map(|it| world.path(it).join("guide")).collect();
+    let expected: [Vec<_>; 2] = [guides(&["b"]), guides(&["a", "shared"])];
+    assert_eq!(done, expected, "what is shared goes with the last who wants it");
+    assert!(world.files().is_empty());
+}
+
+#[test]
+fn what_the_user_edited_is_taken_back_only_if_they_say_so() {
+    let scratch = Scratch::new();
+    let world = World::at(scratch.root());
+    world.sync(&guide(&world, &["skills"]));
+    world.write("skills/guide/SKILL.md", "mine");
+    // Nobody wants it any more, and it is left to the user.
+    world.sync(&Desired::default());
+    assert_eq!(world.uninstall().len(), 0);
+    assert_eq!(world.read("skills/guide/SKILL.md").as_deref(), Some("mine"));
+    let uninstall =
+        || agents_sync::uninstall(&world.places(), Edited::Overwrite, &Progress::silent()).unwrap();
+    world.sync_for(&world.path("other"), &guide(&world, &["b"]));
+    let done: Vec<usize> = uninstall().iter().map(|it| it.plan.changes.len()).collect();
+    assert_eq!(done, [1, 1], "that of the other workspace, and what was left to the user");
+    assert!(world.files().is_empty());
+}
+
+#[test]
+fn what_is_ours_must_be_known_before_anything_is_written() {
+    let scratch = Scratch::new();
+    let world = World::at(scratch.root());
+    let sync = || {
+        let (places, desired) = (world.places(), guide(&world, &["skills"]));
+        agents_sync::sync(&places, &desired, &world.workspace(), Edited::Keep, &Progress::silent())
+    };
+    agents_testkit::scratch::write(&world.places().ledger, "{ \"version\":");
+    let damaged = sync().unwrap_err();
+    assert_eq!((damaged.kind(), damaged.code()), (ErrorKind::Failure, Some(Code::LedgerDamaged)));
+    assert!(damaged.hint().unwrap().contains("backup"), "{damaged:?}");
+    // A directory in the place of the lock.
+    fs_err::remove_dir_all(world.places().ledger.parent().unwrap()).unwrap();
+    fs_err::create_dir_all(&world.places().lock).unwrap();
+    let locked = sync().unwrap_err();
+    assert_eq!((locked.kind(), locked.code()), (ErrorKind::Failure, Some(Code::NotWritable)));
+    assert_eq!(locked.hint(), None);
+    assert!(world.files().is_empty());
+}
+
+#[test]
+fn a_skill_that_cannot_be_written_does_not_keep_others_from_it() {
+    let scratch = Scratch::new();
+    let world = World::at(scratch.root());
+    let endless = "n".repeat(300);
+    let one = |name, file: &str| skill(&world.path("skills"), name, "one", tree(&[(file, "x")]));
+    let skills = vec![one("a", "SKILL.md"), one("b", &endless), one("c", "SKILL.md")];
+    let done = world.sync(&Desired { skills, ..Desired::default() });
+    assert_eq!(done.failed.len(), 1, "{:?}", done.failed);
+    assert_eq!(done.failed[0].place.as_ref().unwrap().file, world.path("skills/b"));
+    let there = ["a", "b", "c"].map(|it| world.path("skills").join(it).exists());
+    assert_eq!(there, [true, false, true]);
+    assert_eq!((world.litter(), world.ledger().entries.len()), (vec![], 2));
+}
+
+/// Does it where file modes count. `None` if they never count for who runs this.
+#[cfg(target_os = "linux")]
+fn bound_by_modes<T: Send>(act: impl FnOnce() -> T + Send) -> Option<T> {
+    use agents_system::sandbox::{Availability, Network, Rights, available, restrict};
+    // The sandbox takes all privileges away, even where it grants everything.
+    let everything = vec!["/".into()];
+    let rights = Rights { read: vec![], write: everything, network: Network::Allowed };
+    let is_possible = available() == Availability::Available;
+    std::thread::scope(|scope| {
+        let bound = scope.spawn(|| {
+            is_possible.then(|| {
+                restrict(&rights).unwrap();
+                act()
+            })
+        });
+        bound.join().unwrap()
+    })
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_skill_that_cannot_be_taken_away_stays_ours_and_is_told() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scratch = Scratch::new();
+    let world = World::at(scratch.root());
+    world.sync(&guide(&world, &["skills"]));
+    let mode = |mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        fs_err::set_permissions(world.path("skills/guide"), permissions).unwrap();
+    };
+    mode(0o555);
+    let done = bound_by_modes(|| {
+        let Applied { failed, .. } = world.sync(&Desired::default());
+        failed.into_iter().map(|it| it.message).collect::<Vec<_>>()
+    });
+    mode(0o755);
+    let Some(failed) = done else { return };
+    assert_eq!(failed.len(), 1);
+    assert!(failed[0].starts_with("not written: "), "{failed:?}");
+    assert!(world.read("skills/guide/SKILL.md").is_some());
+    assert_eq!(world.ledger().entries.len(), 1);
+    assert!(world.sync(&Desired::default()).failed.is_empty());
+    assert!(world.files().is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn after_a_change_that_could_not_be_made_the_original_is_still_known() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scratch = Scratch::new();
+    let world = World::at(scratch.root());
+    world.write("a.json", "");
+    let wanted = |value: &str| Desired {
+        parts: vec![server(&world.path("a.json"), &["servers", "demo"], json!(value))],
+        ..Desired::default()
+    };
+    let mode = |mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        fs_err::set_permissions(world.path("a.json"), permissions).unwrap();
+    };
+    world.sync(&wanted("one"));
+    mode(0o444);
+    assert_eq!(world.sync(&wanted("two")).failed.len(), 1);
+    mode(0o644);
+    world.uninstall();
+    assert_eq!(world.read("a.json").as_deref(), Some(""));
 }
