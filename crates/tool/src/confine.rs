@@ -410,9 +410,16 @@ impl Area {
     fn make_directories(&self, root: &Root, path: &Utf8Path) -> Result<OwnedFd, ConfineError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         match self.open_at(root, path, flags) {
-            Err(ConfineError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-            opened => return opened,
+            Err(ConfineError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Self::make_steps(root, path)
+            }
+            opened => opened,
         }
+    }
+
+    /// Makes what is missing of a path. What is there may have become a link since we looked.
+    fn make_steps(root: &Root, path: &Utf8Path) -> Result<OwnedFd, ConfineError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let failed =
             |errno: Errno| ConfineError::Io { path: path.to_owned(), source: errno.into() };
         let mut dir = root
@@ -424,7 +431,6 @@ impl Area {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(failed(errno)),
             }
-            let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             dir = rustix::fs::openat(&dir, step.as_str(), flags, Mode::empty())
                 .map_err(|errno| raced(path, errno))?;
         }

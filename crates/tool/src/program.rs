@@ -16,7 +16,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use crate::{
     confine::{Area, RootAccess},
     context::{CallContext, Confinement, Sandbox},
-    guardian::Guardian,
+    guardian::{Changed, Guardian, Now},
     policy::{Effect, Effects},
     tool::{Output, ToolError},
 };
@@ -248,8 +248,11 @@ pub(crate) fn run(
     if kept.ended_too > 0 {
         note(format!("{} processes were still running and have been stopped", kept.ended_too));
     }
-    for path in &restored {
-        note(format!("`{path}` is protected: its change has been undone"));
+    for Changed { path, now } in &restored {
+        note(match now {
+            Now::AsBefore => format!("`{path}` is protected: its change has been undone"),
+            Now::Changed => format!("`{path}` is protected, and its change cannot be undone"),
+        });
     }
     let failed = kept.stopped || kept.ending != Ending::Code(0) || !restored.is_empty();
     if text.is_empty() {

@@ -144,6 +144,19 @@ fn a_link_that_appears_between_looking_and_opening_is_an_error() {
     assert_eq!(fs_err::read_to_string(scratch.path("outside/deep")).unwrap(), "secret");
 }
 
+#[test]
+fn a_directory_that_became_a_link_is_not_made_elsewhere() {
+    let (scratch, [area, _]) = areas();
+    symlink("../outside", scratch.path("root/link")).unwrap();
+    for path in ["link", "link/new"] {
+        assert!(Area::make_steps(&area.roots[0], path.into()).is_err(), "{path}");
+    }
+    assert!(Area::make_steps(&area.roots[0], "file".into()).is_err(), "nor is a file one");
+    assert!(!scratch.path("outside/new").exists());
+    assert!(Area::make_steps(&area.roots[0], "dir/new/deep".into()).is_ok());
+    assert!(scratch.path("root/dir/new/deep").is_dir());
+}
+
 /// Somebody swaps a directory for a link as fast as they can, while we read and write through it.
 #[test]
 fn nobody_is_fast_enough() {

@@ -93,6 +93,17 @@ fn bypass_is_only_for_those_who_are_allowed_to() {
 }
 
 #[test]
+fn an_effect_that_is_there_already_stays() {
+    let all = [Effect::Reads, Effect::Writes, Effect::Executes, Effect::Network];
+    for effect in all {
+        assert!(!Effects::NONE.has(effect));
+        assert_eq!(Effects::ALL.and(effect), Effects::ALL);
+        let only = Effects::NONE.and(effect);
+        assert_eq!(all.map(|it| only.has(it)), all.map(|it| it == effect));
+    }
+}
+
+#[test]
 fn what_conflicts() {
     let runs = Effects::NONE.and(Effect::Executes);
     for (one, other, conflict) in [

@@ -12,7 +12,7 @@ impl Sites {
         Self(hosts.into_iter().map(|it| it.as_ref().to_ascii_lowercase()).collect())
     }
 
-    /// As they were written.
+    /// Those that are listed.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
@@ -55,5 +55,6 @@ mod tests {
             assert_eq!(sites.admit(host).is_ok(), fine, "{host}");
         }
         assert!(Sites::default().admit("any.example").is_ok());
+        assert_eq!(sites.hosts().collect::<Vec<_>>(), ["docs.rs", "*.rust-lang.org"]);
     }
 }
