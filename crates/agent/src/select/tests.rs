@@ -111,6 +111,14 @@ fn a_function_says_what_it_likes_within_the_limits() {
 }
 
 #[test]
+fn a_matcher_tells_those_who_debug_it_what_it_looks_for() {
+    let shown = |matcher: Matcher| format!("{matcher:?}");
+    let keyword = Matcher::Keyword { all: strings(&["a"]), any: strings(&["b"]) };
+    assert_eq!(shown(keyword), r#"Keyword(all ["a"], any ["b"])"#);
+    assert_eq!(shown(Matcher::Function(Arc::new(|_| None))), "Function");
+}
+
+#[test]
 fn better_is_a_higher_score_then_a_reason_then_the_one_that_sorts_first() {
     let of = |score, reason: &str| Match::new(score, reason);
     assert!(of(0.6, "").is_better_than(&of(0.5, "a")));

@@ -107,6 +107,21 @@ fn without_a_repository_the_way_up_ends_below_the_home() {
     assert_eq!(tree.shown(), ["a: home/work/.claude/agents/a.md"]);
 }
 
+/// Whether the user stands there by the name of the link or by that of where it leads.
+#[cfg(unix)]
+#[test]
+fn a_home_that_is_a_link_ends_the_way_up_under_both_names() {
+    let mut tree = Tree::new();
+    fs_err::remove_dir_all(tree.scratch.path("home/work/app/.git")).unwrap();
+    tree.agent("home/.omp/agents/never.md", "never");
+    fs_err::os::unix::fs::symlink("home", tree.scratch.path("link")).unwrap();
+    tree.search.home = tree.scratch.path("link");
+    for cwd in ["home/work/app", "link/work/app"] {
+        tree.search.cwd = tree.scratch.path(cwd);
+        assert_eq!(tree.shown(), [""; 0], "{cwd}");
+    }
+}
+
 #[test]
 fn in_the_home_itself_nothing_is_a_project() {
     let mut tree = Tree::new();
