@@ -141,7 +141,17 @@ pub enum Asks {
 struct Given {
     key: SecretKey,
     value: SecretString,
-    until: Instant,
+    until: Until,
+}
+
+/// When an approval ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Until(Instant);
+
+impl Until {
+    fn is_after(self, now: Instant) -> bool {
+        self.0 > now
+    }
 }
 
 /// Whose pocket it is, and what may be in it.
@@ -204,10 +214,10 @@ impl Pocket {
         Asking { task: self.task, path: &self.path, agent: &self.agent }
     }
 
-    fn take(&self, key: &SecretKey, value: SecretString, until: Instant) {
+    fn take(&self, key: &SecretKey, value: SecretString, until: Until) {
         if let Some(tools) = self.tools.get().and_then(Weak::upgrade) {
             let guarded = tools.inner().inner();
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.0.saturating_duration_since(Instant::now());
             let kind = GrantKind::Secret(key.clone());
             let until: Moment = Moment(guarded.now().0.saturating_add(left));
             guarded.change(|grants| grants.add(Grant { kind, until: Some(until) }));
@@ -222,7 +232,7 @@ impl Pocket {
     pub fn for_call(&self, input: &str) -> Vec<(String, SecretString)> {
         let now = Instant::now();
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        given.retain(|it| now < it.until);
+        given.retain(|it| it.until.is_after(now));
         let named = given.iter().filter(|it| names(input, &it.key.variable()));
         named.map(|it| (it.key.variable(), it.value.clone())).collect()
     }

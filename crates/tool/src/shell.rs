@@ -74,6 +74,12 @@ impl fmt::Display for NotCovered {
     }
 }
 
+/// A word that the shell takes as it is.
+#[must_use]
+pub fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// Parses a command. What is not even syntax is an error.
 pub fn parse(command: &str) -> Result<Script, Unjudged> {
     parse_within(command, MAX_LOOKS)

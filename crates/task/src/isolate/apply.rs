@@ -7,7 +7,8 @@
 use std::time::Duration;
 
 use agents_system::{lock::Lock, progress::Progress};
-use camino::{Utf8Path, Utf8PathBuf};
+use agents_tool::shell::quoted;
+use camino::Utf8Path;
 
 use super::{
     Changes, FileChange, IsolateError, Repository, State, Worktree,
@@ -192,14 +193,8 @@ fn in_the_way(
         for end in slashes.chain([path.len()]) {
             let part = &path[..end];
             let there = fs_err::symlink_metadata(root.as_std_path().join(os(part)));
-            let is_way = end < path.len();
-            let fine = match &there {
-                Err(_) => true,
-                Ok(data) => (is_way && data.is_dir()) || removed.contains(&part),
-            };
-            // A directory in the place of a new file is gone once all that it holds is removed, or git says no.
-            let directory = !is_way && there.as_ref().is_ok_and(std::fs::Metadata::is_dir);
-            if !fine && !directory {
+            // A directory is a way; in the place of a new file it is gone once all that it holds is removed, or git says no.
+            if there.is_ok_and(|it| !it.is_dir()) && !removed.contains(&part) {
                 blocked.push(String::from_utf8_lossy(part).into_owned());
                 break;
             }
@@ -219,18 +214,6 @@ fn command(git: &Git, changes: &Changes) -> String {
     match (held, stands) {
         (true, _) => format!("git merge {}", changes.branch),
         (false, true) => format!("git cherry-pick {short}..{}", changes.branch),
-        (false, false) => {
-            let patch: &Utf8PathBuf = &changes.patch;
-            format!("git apply --3way {}", shlex_quoted(patch))
-        }
-    }
-}
-
-fn shlex_quoted(path: &Utf8Path) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-    if path.as_str().chars().all(plain) {
-        path.to_string()
-    } else {
-        format!("'{}'", path.as_str().replace('\'', "'\\''"))
+        (false, false) => format!("git apply --3way {}", quoted(changes.patch.as_str())),
     }
 }

@@ -118,6 +118,39 @@ fn that_little_is_left_is_said_once() {
 }
 
 #[test]
+fn the_last_turn_is_announced_even_if_there_are_few() {
+    let mut tree = Tree::new(&limits(3, 3, 3));
+    let root = tree.root();
+    assert_eq!(tree.notices(root, NOW), []);
+    tree.admit(root, NOW).unwrap();
+    tree.charge(root, 2, MicroDollars(0));
+    assert_eq!(tree.notices(root, NOW), [], "of tokens there is no last one");
+    tree.admit(root, NOW).unwrap();
+    let last = Notice { limit: Limit::Turns, used: 2, of: 3 };
+    assert_eq!(tree.notices(root, NOW), [last]);
+    // Whoever has only one knows that from the beginning.
+    let mut tree = Tree::new(&limits(1, 1000, 0));
+    assert_eq!(tree.notices(tree.root(), NOW), []);
+}
+
+#[test]
+fn those_who_start_together_share_with_each_other_and_with_who_starts_them() {
+    let mut tree = Tree::new(&limits(40, 400, 11));
+    let root = tree.root();
+    let three = tree.reserve_all(root, &[Limits::default(); 3], NOW).unwrap();
+    for child in three {
+        // Eight more may be started, of which everybody gets two.
+        assert_eq!(tree.left(child), limits(10, 100, 2));
+    }
+    assert_eq!(tree.left(root), limits(10, 100, 2));
+}
+
+#[test]
+fn a_task_has_an_hour_unless_somebody_says_something_else() {
+    assert_eq!(Limits::DEFAULT.time, Some(Duration::from_secs(3_600)));
+}
+
+#[test]
 fn a_dropped_budget_is_closed() {
     let root = Budget::new(&limits(10, 1000, 9));
     let child = root.reserve(&limits(4, 100, 0)).unwrap();

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 use tokio::sync::oneshot;
 
-use super::{Asking, Bearer, Denied, Pocket, RequestId, SecretRequest, hide};
+use super::{Asking, Bearer, Denied, Pocket, RequestId, SecretRequest, Until, hide};
 use crate::id::TaskId;
 
 /// Why an answer is not taken.
@@ -81,7 +81,7 @@ struct Waiting {
     request: SecretRequest,
     key: SecretKey,
     seen: Seen,
-    reply: oneshot::Sender<Option<(SecretString, Instant)>>,
+    reply: oneshot::Sender<Option<(SecretString, Until)>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,8 +93,11 @@ enum Seen {
 struct Approval {
     task: TaskId,
     key: SecretKey,
-    until: Instant,
+    until: Until,
 }
+
+/// Longer than any task runs, and no clock ends before.
+const CENTURY: Duration = Duration::from_secs(3_200_000_000);
 
 impl fmt::Debug for Desk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -175,7 +178,7 @@ impl Desk {
         Asking { task, path, agent }: Asking<'_>,
         key: &SecretKey,
         reason: Option<String>,
-    ) -> Result<(SecretString, Instant), Denied> {
+    ) -> Result<(SecretString, Until), Denied> {
         let patience = self.0.patience.ok_or(Denied::Nobody)?;
         let (reply, answer) = oneshot::channel();
         let request = {
@@ -233,23 +236,13 @@ impl Desk {
     pub fn approve(&self, task: TaskId, key: &str, ttl: Duration) -> Result<(), SecretError> {
         let mut state = self.state();
         let now = Instant::now();
-        state.approved.retain(|it| now < it.until);
+        state.approved.retain(|it| it.until.is_after(now));
         let known = state.bearers.get(&task).ok_or(SecretError::NoTask)?;
         let key = SecretKey::new(key).filter(|it| known.allowed.contains(it));
         let key = key.ok_or(SecretError::NotListed)?;
-        let ttl = known.longest.map_or(ttl, |longest| ttl.min(longest));
-        // Longer than any task runs, where the clock has no such moment.
-        let until = now.checked_add(ttl).unwrap_or(now + Duration::from_secs(365 * 24 * 60 * 60));
-        state.approved.push(Approval { task, key, until });
+        let ttl = ttl.min(known.longest.unwrap_or(CENTURY)).min(CENTURY);
+        state.approved.push(Approval { task, key, until: Until(now + ttl) });
         Ok(())
-    }
-
-    /// Whether an approval holds now.
-    #[must_use]
-    pub fn is_approved(&self, task: TaskId, key: &str) -> bool {
-        let now = Instant::now();
-        let held = |it: &Approval| it.task == task && it.key.as_str() == key && now < it.until;
-        self.state().approved.iter().any(held)
     }
 
     /// Gives a value to the oldest request of a task for this secret.
@@ -260,8 +253,8 @@ impl Desk {
         let mut state = self.state();
         let now = Instant::now();
         let mask = Arc::clone(&state.bearers.get(&task).ok_or(SecretError::NoTask)?.mask);
-        let held = |it: &Approval| it.task == task && it.key.as_str() == key && now < it.until;
-        let until = state.approved.iter().filter(|it| held(it)).map(|it| it.until).max();
+        let mine = state.approved.iter().filter(|it| it.task == task && it.key.as_str() == key);
+        let until = mine.map(|it| it.until).filter(|it| it.is_after(now)).max();
         let until = until.ok_or(SecretError::NotApproved)?;
         let asked = |it: &Waiting| it.request.task == task && it.key.as_str() == key;
         let at = state.waiting.iter().position(asked).ok_or(SecretError::NotAsked)?;

@@ -121,7 +121,6 @@ fn approvals_end_and_are_never_longer_than_the_definition_says() {
         let task = short.task;
         let pocket = desk.pocket(short);
         desk.approve(task, "A", HOUR).unwrap();
-        assert!(!desk.is_approved(task, "A"));
         let late = async {
             while desk.waiting().is_empty() {
                 tokio::task::yield_now().await;
@@ -136,11 +135,128 @@ fn approvals_end_and_are_never_longer_than_the_definition_says() {
         assert!(answer.is_err());
         assert_eq!(desk.approve(task, "B", HOUR), Err(SecretError::NotListed));
         assert_eq!(desk.approve(TaskId::new(), "A", HOUR), Err(SecretError::NoTask));
-        pocket.take(&SecretKey::new("A").unwrap(), value("a long value"), Instant::now());
+        pocket.take(&SecretKey::new("A").unwrap(), value("a long value"), Until(Instant::now()));
         assert!(pocket.for_call("$A").is_empty(), "what is over is gone before the call");
         drop(pocket);
         assert_eq!(desk.approve(task, "A", HOUR), Err(SecretError::NoTask), "the task is over");
     });
+}
+
+#[test]
+fn an_approval_is_over_when_its_end_is_there() {
+    let now = Instant::now();
+    assert!(Until(now + Duration::from_nanos(1)).is_after(now));
+    assert!(!Until(now).is_after(now));
+    assert!(!Until(now).is_after(now + HOUR));
+}
+
+/// Asks, and answers once there is a question.
+async fn answered<T>(
+    pocket: &Pocket,
+    desk: &Desk,
+    key: &str,
+    answer: impl FnOnce(&SecretRequest) -> T,
+) -> (Result<SecretKey, Denied>, T) {
+    let answering = async {
+        loop {
+            match desk.waiting().iter().find(|it| it.task == pocket.task) {
+                Some(request) => break answer(request),
+                None => tokio::task::yield_now().await,
+            }
+        }
+    };
+    tokio::join!(pocket.ask(key, None), answering)
+}
+
+#[test]
+fn several_approvals_hold_at_once_and_for_as_long_as_one_likes() {
+    block_on(async {
+        let desk = Desk::new(HOUR);
+        let mut bearer = bearer(&["A", "B"], Asks::Somebody);
+        bearer.longest = None;
+        let task = bearer.task;
+        let pocket = desk.pocket(bearer);
+        desk.approve(task, "A", HOUR).unwrap();
+        desk.approve(task, "B", Duration::MAX).unwrap();
+        for key in ["A", "B"] {
+            let deliver = |_: &SecretRequest| desk.deliver(task, key, value("a long value"));
+            let (given, delivered) = answered(&pocket, &desk, key, deliver).await;
+            assert!(given.is_ok() && delivered.is_ok(), "{key}: {given:?} {delivered:?}");
+        }
+        assert_eq!(pocket.for_call("$A $B").len(), 2);
+    });
+}
+
+#[test]
+fn a_task_that_is_over_takes_only_its_own_along() {
+    block_on(async {
+        let desk = Desk::new(HOUR);
+        let [one, other] = [(); 2].map(|()| bearer(&["A", "B"], Asks::Somebody));
+        let [gone, stays] = [one.task, other.task];
+        let [one, other] = [one, other].map(|it| desk.pocket(it));
+        desk.approve(gone, "A", HOUR).unwrap();
+        desk.approve(stays, "A", HOUR).unwrap();
+        let asking = {
+            let (one, other) = (Arc::clone(&one), Arc::clone(&other));
+            async move { tokio::join!(one.ask("A", None), other.ask("A", None)) }
+        };
+        let ending = async {
+            while desk.waiting().len() < 2 {
+                tokio::task::yield_now().await;
+            }
+            desk.forget(gone);
+            let left: Vec<TaskId> = desk.waiting().iter().map(|it| it.task).collect();
+            assert_eq!(left, [stays]);
+            let deliver = |task| desk.deliver(task, "A", value("a long value"));
+            assert_eq!(deliver(gone), Err(SecretError::NoTask));
+            assert_eq!(deliver(stays), Ok(()));
+            // Should it come back, what was agreed to before is not.
+            desk.expect(gone, &["A".to_owned()], None, Arc::default());
+            assert_eq!(deliver(gone), Err(SecretError::NotApproved));
+        };
+        let ((denied, given), ()) = tokio::join!(asking, ending);
+        assert_eq!((denied.unwrap_err(), given.is_ok()), (Denied::Nobody, true));
+    });
+}
+
+#[test]
+fn a_request_that_nobody_waits_for_is_gone_and_no_other_is() {
+    block_on(async {
+        let desk = Desk::new(HOUR);
+        let pocket = desk.pocket(bearer(&["A", "B"], Asks::Somebody));
+        let given_up = tokio::time::timeout(Duration::ZERO, pocket.ask("A", None)).await;
+        assert!(given_up.is_err() && desk.waiting().is_empty());
+        // The second one is refused while the first one waits.
+        let answering = async {
+            while desk.waiting().len() < 2 {
+                tokio::task::yield_now().await;
+            }
+            let [first, second] = desk.waiting().try_into().unwrap();
+            assert_ne!(first.id.to_string(), second.id.to_string());
+            desk.deny(second.id).unwrap();
+            assert_eq!(desk.deny(second.id), Err(SecretError::NotAsked));
+            tokio::task::yield_now().await;
+            assert_eq!(desk.waiting(), [first.clone()]);
+            desk.deny(first.id).unwrap();
+        };
+        let (one, other, ()) =
+            tokio::join!(pocket.ask("A", None), pocket.ask("B", None), answering);
+        assert_eq!((one.unwrap_err(), other.unwrap_err()), (Denied::Refused, Denied::Refused));
+    });
+}
+
+#[test]
+fn an_agent_is_told_what_it_may_ask_for() {
+    let pocket = Desk::new(HOUR).pocket(bearer(&["A", "not a name", "B"], Asks::Somebody));
+    let tool = RequestSecret::new(pocket);
+    let said = agents_tool::Tool::description(&tool);
+    assert!(said.ends_with("You may ask for `A`, `B`."), "{said}");
+}
+
+#[test]
+fn what_is_too_short_cannot_be_hidden() {
+    assert!(can_be_hidden(&value("12345678")));
+    assert!(!can_be_hidden(&value("1234567")));
 }
 
 #[test]
@@ -156,7 +272,11 @@ fn names_and_values_are_not_shown_by_debugging() {
         reason: None,
         longest: None,
     };
-    assert!(!format!("{desk:?} {pocket:?} {request:?}").contains("DB_PASSWORD"));
+    assert_eq!(format!("{desk:?}"), "Desk { waiting: 0, approved: 0, .. }");
+    let task = |id: TaskId| format!("task: {id:?}, .. }}");
+    assert_eq!(format!("{pocket:?}"), format!("Pocket {{ {}", task(pocket.task)));
+    let shown = format!("SecretRequest {{ id: RequestId(1), {}", task(request.task));
+    assert_eq!(format!("{request:?}"), shown);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use agents_system::explain::{Code, ErrorKind, Explain as _};
 use agents_task::{
     Broker, Patience, Runner, Settings, Surroundings,
     dispatch::{
@@ -309,6 +310,38 @@ fn a_failure_is_told_with_what_came_of_it() {
 }
 
 #[test]
+fn a_refusal_says_of_what_kind_it_is_and_what_to_do() {
+    let failed = || {
+        let dispatcher = Dispatcher::default();
+        let broken = |_, _, _| async { Err::<Done, _>(HandlerError::new("no")) };
+        dispatcher.register(Definition::new("broken"), broken).unwrap();
+        block_on(dispatcher.dispatch(&allowed(), Request::to("broken", "x"))).unwrap_err()
+    };
+    let known = vec!["one".to_owned(), "two".to_owned()];
+    let unknown = DispatchError::Unknown { target: "three".to_owned(), known };
+    let name = DispatchError::InvalidName { name: "-".to_owned(), why: "no" };
+    let text = || "x".to_owned();
+    for (error, kind, code) in [
+        (DispatchError::Unauthorized, ErrorKind::Refused, Some(Code::MayNotStart)),
+        (DispatchError::Cancelled, ErrorKind::Cancelled, None),
+        (DispatchError::QueueFull(3), ErrorKind::Failure, Some(Code::NoSlot)),
+        (failed(), ErrorKind::Failure, None),
+        (DispatchError::EmptyInstruction, ErrorKind::Usage, Some(Code::BadRequest)),
+        (DispatchError::NoMatch, ErrorKind::Usage, Some(Code::NoMatch)),
+        (DispatchError::EmptyTeam, ErrorKind::Usage, Some(Code::NoMatch)),
+        (DispatchError::UnknownTask(text()), ErrorKind::Usage, Some(Code::UnknownTask)),
+        (DispatchError::Duplicate(text()), ErrorKind::Usage, None),
+        (name, ErrorKind::Usage, None),
+    ] {
+        assert_eq!((error.kind(), error.code(), error.hint()), (kind, code, None), "{error}");
+    }
+    assert_eq!((unknown.kind(), unknown.code()), (ErrorKind::Usage, Some(Code::UnknownAgent)));
+    assert_eq!(unknown.hint().as_deref(), Some("there are: one, two"));
+    let all = dispatcher([Definition::new("one"), Definition::new("two")]);
+    assert_eq!(format!("{all:?}"), r#"{"one", "two"}"#);
+}
+
+#[test]
 fn three_are_built_in() {
     let mut all = builtin_definitions();
     let told: Vec<(&str, &str)> =
@@ -596,6 +629,46 @@ fn a_queue_refuses_at_once_what_can_be_known_at_once() {
             assert!(matches!(queue.status(id), Err(DispatchError::UnknownTask(_))), "{id}");
         }
     });
+}
+
+#[test]
+fn a_queue_remembers_the_last_thousand_that_are_over() {
+    block_on(async {
+        let queue = Queue::new(dispatcher([Definition::new("quick")]), 0);
+        let mut last = String::new();
+        for _ in 0..1_025 {
+            last = queue.submit(&allowed(), Request::to("quick", "x")).unwrap();
+            assert_eq!(queue.wait(&last).await.unwrap().state, State::Success);
+        }
+        assert_eq!(last, "task-1025");
+        assert!(matches!(queue.status("task-1"), Err(DispatchError::UnknownTask(_))));
+        assert_eq!(queue.status("task-2").unwrap().state, State::Success);
+        assert_eq!(format!("{queue:?}"), "Queue { queued: 0, .. }");
+    });
+}
+
+/// As when the program around it ends.
+#[test]
+fn what_is_dropped_in_the_middle_is_over() {
+    let (go, most) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+    let dispatcher = Dispatcher::default();
+    dispatcher.register(Definition::new("slow"), waiting(&go, &most)).unwrap();
+    let queue = Queue::with(dispatcher, 1, 1, None);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let ids = runtime.block_on(async {
+        let running = queue.submit(&allowed(), Request::to("slow", "x")).unwrap();
+        while queue.status(&running).unwrap().state != State::Running {
+            tokio::task::yield_now().await;
+        }
+        [running, queue.submit(&allowed(), Request::to("slow", "x")).unwrap()]
+    });
+    assert_eq!(format!("{queue:?}"), "Queue { queued: 1, .. }");
+    drop(runtime);
+    for id in ids {
+        let status = queue.status(&id).unwrap();
+        assert_eq!((status.state, status.error.as_deref()), (State::Error, Some("cancelled")));
+    }
+    assert_eq!(format!("{queue:?}"), "Queue { queued: 0, .. }");
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::{
     context::{CallContext, Confinement, Sandbox},
     program::{self, Roots, Surroundings},
     rights::Subject,
+    shell::quoted,
     tool::{Intent, Output, Tool, ToolError, schema_of},
 };
 
@@ -132,9 +133,4 @@ impl PluginCommand {
         .order(program, words.cloned().collect(), area.cwd());
         program::run(&self.keeper, &order, input.timeout, context)
     }
-}
-
-/// A word that the shell takes as it is.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }

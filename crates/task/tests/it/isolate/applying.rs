@@ -176,6 +176,31 @@ fn carried_changes_are_no_part_of_the_command_that_is_told() {
 }
 
 #[test]
+fn the_command_that_is_told_works_where_the_agent_began_a_history_of_its_own() {
+    let mut user = User::new();
+    user.worktrees = super::worktrees(&user.scratch.path("it's here"), 4);
+    user.repo.write("sub/c.txt", "carried\n");
+    let mut worktree = user.worktree(Carry::Everything);
+    let root = worktree.root();
+    let text = fs_err::read_to_string(root.join("a.txt")).unwrap();
+    fs_err::write(root.join("a.txt"), with_line(&text, 2, "by the agent")).unwrap();
+    super::git_in(&root, &["checkout", "--quiet", "--orphan", "fresh"]);
+    super::git_in(&root, &["commit", "--quiet", "--all", "--message", "all"]);
+    worktree.collect().unwrap();
+    user.repo.write("a.txt", with_line(&user.read("a.txt"), 2, "by the user"));
+    let applied = worktree.apply().unwrap();
+    let Applied::Conflicts { command, .. } = applied else { panic!("{applied:?}") };
+    assert!(command.starts_with("git apply --3way "), "{command}");
+    user.repo.git(&["checkout", "--", "a.txt"]);
+    #[expect(clippy::disallowed_methods, reason = "a test")]
+    let mut shell = std::process::Command::new("sh");
+    let done = shell.args(["-c", &command]).current_dir(user.repo.dir()).output().unwrap();
+    assert!(done.status.success(), "{command}: {done:?}");
+    assert_eq!(user.read("a.txt").lines().nth(1), Some("by the agent"));
+    assert_eq!(user.read("sub/c.txt"), "carried\n");
+}
+
+#[test]
 fn a_merge_that_the_user_is_in_is_left_alone() {
     let user = User::new();
     let (mut worktree, changes) = worked(&user);
