@@ -1,4 +1,5 @@
 use agents_testkit::scratch::Scratch;
+use rustix::fs::{CWD, FileType, Mode};
 use std::os::unix::fs::symlink;
 
 use super::*;
@@ -149,21 +150,15 @@ fn what_is_too_large_is_told_and_left_alone() {
 fn a_pipe_is_not_read() {
     let scratch = Scratch::new();
     let pipe = scratch.path(".envrc");
-    let make = |mode| {
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            pipe.as_str(),
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::from_raw_mode(mode),
-            0,
-        )
-        .unwrap()
+    let make = || {
+        let (kind, mode) = (FileType::Fifo, Mode::from_raw_mode(0o600));
+        rustix::fs::mknodat(CWD, pipe.as_str(), kind, mode, 0).unwrap();
     };
-    make(0o600);
+    make();
     // Nobody will ever write to it.
     assert_eq!(told(&scratch, || {}), [""; 0]);
     fs_err::remove_file(&pipe).unwrap();
-    assert_eq!(told(&scratch, || make(0o600)), [".envrc"]);
+    assert_eq!(told(&scratch, make), [".envrc"]);
     assert!(!pipe.exists());
 }
 

@@ -404,11 +404,9 @@ fn a_long_command_is_judged_and_a_tangled_one_given_up() {
 fn what_is_quoted_is_one_word() {
     for word in ["", "a b", "it's", "$(rm x)", "a\nb", "\\", "''", "`x`; y"] {
         let script = parse(&format!("cargo {}", quoted(word))).unwrap();
-        let echo = std::process::Command::new("sh")
-            .args(["-c", &format!("printf %s {}", quoted(word))])
-            .output()
-            .unwrap();
-        assert_eq!(String::from_utf8(echo.stdout).unwrap(), word);
+        let echo = agents_system::process::Call::new("sh");
+        let echo = echo.args(["-c", &format!("printf %s {}", quoted(word))]).capture().unwrap();
+        assert_eq!(echo.stdout_text(), word);
         assert_eq!(script.programs(), ["cargo"], "{word}");
     }
 }
