@@ -14,7 +14,10 @@ use crate::{
 /// those who want to read or write there, while somebody is in the way below.
 pub(super) type Queue = u32;
 
-const KINDS: usize = 5;
+/// How many there are for a path.
+const OF_A_PATH: usize = 4;
+/// And with the one for a slot.
+const KINDS: usize = 1 + OF_A_PATH;
 
 /// No queue.
 pub(super) const NOWHERE: Queue = u32::MAX;
@@ -58,7 +61,7 @@ pub(super) struct Claims {
     slots: Vec<Slot>,
     leases: Leases,
     /// By spot, then by kind.
-    waiting: Vec<[BinaryHeap<u64>; KINDS - 1]>,
+    waiting: Vec<[BinaryHeap<u64>; OF_A_PATH]>,
 }
 
 fn slot_queue(at: usize) -> Queue {
