@@ -126,7 +126,8 @@ impl Garden<'_> {
         for error in errors {
             let found = culprits(error, switched);
             let is_constant = error.code.as_deref() == Some("E0015");
-            let known = if is_constant { &mut weeds.no_place } else { &mut weeds.not_rust };
+            let is_of_switch = is_constant || is_about_ownership(error);
+            let known = if is_of_switch { &mut weeds.no_place } else { &mut weeds.not_rust };
             known.extend(found.iter().map(|it| self.change(*it).key()));
             if found.is_empty() && is_constant {
                 let freed = switched.values().flat_map(|it| &it.no_longer_constant);
@@ -141,6 +142,12 @@ impl Garden<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether it is about what is moved or borrowed. What a switch repeats is there twice, and may be fine once.
+fn is_about_ownership(error: &Error) -> bool {
+    let codes = ["E0381", "E0382", "E0499", "E0502", "E0503", "E0505", "E0506", "E0507", "E0597"];
+    error.code.as_deref().is_some_and(|it| codes.contains(&it))
 }
 
 /// The changes at whose code an error begins or ends, by the first of its places that has any.
