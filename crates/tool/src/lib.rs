@@ -19,7 +19,7 @@
 //! | [`bounds`] | how much of a result a model is shown, marked as data |
 //! | [`artifacts`] | where the rest of it is kept |
 //! | `web` | how other machines are spoken to |
-//! | [`tools`] | `read`, `write`, `edit`, `search`, `find`, `outline`, `bash`, `todo`, `task`, `yield` |
+//! | [`tools`] | `read`, `write`, `edit`, `search`, `find`, `outline`, `bash`, `lsp`, `todo`, `task`, `yield`, subcommands of plugins, and with the feature `web` `web_fetch` and `web_search` |
 //!
 //! ```
 //! use agents_agent::definition::PermissionMode;
