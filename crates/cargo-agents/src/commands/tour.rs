@@ -263,8 +263,9 @@ fn only_lines(diff: &str, name: &str) -> String {
 
 /// What all hooks together mean; how the host is told is not for people to read.
 fn only_verdict(steps: &str) -> String {
-    let means = steps.lines().filter(|line| line.trim_start().starts_with("means "));
-    means.last().unwrap_or_default().to_owned()
+    let mut lines = steps.lines().rev();
+    let means = lines.find(|line| line.trim_start().starts_with("means "));
+    means.unwrap_or_default().to_owned()
 }
 
 /// A report without its headings.
