@@ -311,12 +311,22 @@ fn every_feature_is_described() {
             .enumerate()
             .map_while(|(at, row)| (at == 0 || row.starts_with("| |")).then_some(row))
             .collect();
-        for feature in features.filter(|it| *it != "default") {
+        let features: BTreeSet<&str> =
+            features.map(String::as_str).filter(|it| *it != "default").collect();
+        for feature in &features {
             let said = rows.iter().any(|row| {
                 row.trim_start_matches("| |").trim_start().starts_with(&format!("`{feature}` |"))
             });
             assert!(said, "docs/release.md does not tell of `{feature}` of {name}");
         }
+        let dir = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+        let Ok(front) = fs::read_to_string(dir.join("src/lib.rs")) else { continue };
+        let (_, table) = front
+            .split_once("//! | feature | default | brings |\n//! |---|---|---|\n")
+            .unwrap_or_else(|| panic!("the front page of {name} says nothing of its features"));
+        let rows = table.lines().map_while(|line| line.strip_prefix("//! | `"));
+        let told: BTreeSet<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+        assert_eq!(told, features, "the front page of {name}");
     }
 }
 
