@@ -57,8 +57,19 @@ pub enum Standing {
     ShadowedBy(usize),
     /// It is a copy of an agent that comes from elsewhere, written for a host.
     Copy,
+    /// It waits for somebody's word.
+    Held,
     /// It is no definition.
     Invalid,
+}
+
+/// What keeps a definition from being anybody's agent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Aside<'a> {
+    /// It is a copy of this.
+    CopyOf(&'a str),
+    /// It waits for somebody's word.
+    Held,
 }
 
 /// A place that was looked at.
@@ -116,12 +127,13 @@ impl Agents {
         family: &str,
         definition: Option<AgentDefinition>,
         findings: Vec<Finding>,
-        copy_of: Option<&str>,
+        aside: Option<Aside<'_>>,
     ) {
         let at = self.candidates.len();
         let standing = match &definition {
             None => Standing::Invalid,
-            Some(_) if copy_of.is_some() => Standing::Copy,
+            Some(_) if let Some(Aside::CopyOf(_)) = aside => Standing::Copy,
+            Some(_) if let Some(Aside::Held) = aside => Standing::Held,
             Some(definition) => match self.winners.get(definition.name.as_str()) {
                 Some(winner) => Standing::ShadowedBy(*winner),
                 None => {
@@ -137,7 +149,10 @@ impl Agents {
             definition,
             standing,
             findings,
-            copy_of: copy_of.map(str::to_owned),
+            copy_of: match aside {
+                Some(Aside::CopyOf(it)) => Some(it.to_owned()),
+                Some(Aside::Held) | None => None,
+            },
         });
     }
 

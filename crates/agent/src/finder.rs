@@ -13,7 +13,7 @@ use agents_system::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
-    agents::{Agents, Searched},
+    agents::{Agents, Aside, Searched},
     bundled,
     definition::{Dialect, Source},
     order::{Order, order},
@@ -210,17 +210,20 @@ impl Round<'_> {
     }
 
     fn take(&mut self, shelf: Shelf, contents: Contents, agents: &mut Agents) {
-        let copies = &self.search.copies;
+        let Search { copies, held, .. } = self.search;
         for book in &contents.books {
-            let copied = book.definition.as_ref();
-            let copied = copied.and_then(|it| copies.origin(&book.file, &it.origin.digest));
+            let digest = book.definition.as_ref().map(|it| &it.origin.digest);
+            let aside = digest.and_then(|digest| {
+                let copied = copies.origin(&book.file, digest).map(Aside::CopyOf);
+                copied.or_else(|| held.holds(&book.file, digest).then_some(Aside::Held))
+            });
             agents.add(
                 Some(book.file.clone()),
                 shelf.source.clone(),
                 &shelf.family,
                 book.definition.clone(),
                 book.findings.clone(),
-                copied,
+                aside,
             );
         }
         agents.findings.extend(contents.findings.iter().cloned());

@@ -1,6 +1,6 @@
 //! Where agents may be, and in which order that counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agents_host::{Host, HostId, Roots};
 use agents_plugin::agents::{AgentDir, AgentDirs};
@@ -34,6 +34,40 @@ pub struct Search {
     pub trusted: Trusted,
     /// Files that are copies of agents found elsewhere.
     pub copies: Copies,
+    /// What plugins bring and nobody has agreed to.
+    pub held: Held,
+}
+
+/// Definitions of plugins that wait for somebody's word, and are nobody's agents until then.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Held {
+    guarded: BTreeSet<Utf8PathBuf>,
+    agreed: BTreeSet<(Utf8PathBuf, Digest)>,
+    refused: BTreeSet<(Utf8PathBuf, Digest)>,
+}
+
+impl Held {
+    /// In this directory only what was agreed to counts, whatever comes later.
+    pub fn guard(&mut self, dir: &Utf8Path) {
+        self.guarded.insert(dir.to_owned());
+    }
+
+    /// A file with this content was agreed to.
+    pub fn agree(&mut self, file: &Utf8Path, content: Digest) {
+        self.agreed.insert((file.to_owned(), content));
+    }
+
+    /// A file with this content was not, wherever it is.
+    pub fn refuse(&mut self, file: &Utf8Path, content: Digest) {
+        self.refused.insert((file.to_owned(), content));
+    }
+
+    pub(crate) fn holds(&self, file: &Utf8Path, content: &Digest) -> bool {
+        let this = || (file.to_owned(), *content);
+        let is_guarded = file.parent().is_some_and(|it| self.guarded.contains(it));
+        (is_guarded && !self.agreed.contains(&this()))
+            || (!self.refused.is_empty() && self.refused.contains(&this()))
+    }
 }
 
 /// Files that were written as copies of agents for some host. As long as they are what was written they take no name: the agent
@@ -223,6 +257,7 @@ impl Search {
             bundled: Bundled::default(),
             trusted: Trusted::default(),
             copies: Copies::default(),
+            held: Held::default(),
         }
     }
 
@@ -249,6 +284,7 @@ impl Search {
             bundled: Bundled::Excluded,
             trusted: Trusted::default(),
             copies: Copies::default(),
+            held: Held::default(),
         }
     }
 

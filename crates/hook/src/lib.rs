@@ -15,6 +15,10 @@
 //! | `run` | running handlers together, and what it means how they end |
 //! | `merge` | one answer out of many |
 //!
+//! | feature | default | brings |
+//! |---|---|---|
+//! | `dispatch` | yes | everything that the program needs; without it this is what the author of a handler needs, and nothing else |
+//!
 //! The first three are all there is without the feature `dispatch`, for the authors of handlers.
 //!
 //! Everything but `run` is pure. Nothing prints; the caller writes the `Answer` and exits with its code.

@@ -32,6 +32,15 @@ impl MicroDollars {
         whole.checked_mul(1_000_000)?.checked_add(rest).map(Self)
     }
 
+    /// To the last digit, as [`MicroDollars::parse`] reads it; how it is shown leaves out what is too little to speak of.
+    #[must_use]
+    pub fn written(self) -> String {
+        let (whole, rest) = (self.0 / 1_000_000, self.0 % 1_000_000);
+        let digits = format!("{rest:06}");
+        let cents = digits.trim_end_matches('0').len().max(2);
+        format!("{whole}.{}", &digits[..cents])
+    }
+
     /// The sum, or as much as fits.
     #[must_use]
     pub fn saturating_add(self, other: Self) -> Self {
@@ -149,6 +158,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_written_is_read_as_it_was(amount in any::<u64>()) {
+            let amount = MicroDollars(amount);
+            prop_assert_eq!(MicroDollars::parse(&amount.written()), Some(amount));
+        }
+
         #[test]
         fn a_sum_of_parts_is_never_cheaper_than_the_whole(a in any::<[u32; 4]>(), b in any::<[u32; 4]>()) {
             let usage = |of: [u32; 4]| Usage {

@@ -46,6 +46,13 @@
 //! | [`script`] | a model that says what a file tells it to |
 //! | `endpoint` | the same over real HTTP, in all wire formats (feature `endpoint`) |
 //!
+//! | feature | default | brings |
+//! |---|---|---|
+//! | `providers` | yes | settings, keys, the catalogue, and programs that answer as a model |
+//! | `http` | with `providers` | providers over HTTP, and with them TLS |
+//! | `endpoint` | no | the scripted model over real HTTP, for tests |
+//! | `keyring` | no | keys from the keyring of the system |
+//!
 //! What all providers share (permits, attempts, deadlines, cancellation) is in `answer`: a new one is a `Source`
 //! of events.
 

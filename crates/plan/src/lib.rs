@@ -1,5 +1,9 @@
 //! A graph of tasks that survives anything: what it says, whether it makes sense, what runs next, what happened, and how it looks.
 //!
+//! A *plan* is a file with tasks, what each of them needs, and how far all of it may go. It is checked as a whole before anything runs; then a
+//! scheduler without clock or disk says what is next, a journal writes down what happened before anything is done about it, and an engine
+//! gives the tasks to whoever runs them, here or on a cluster. After a crash, whoever comes next goes on with what was already paid for.
+//!
 //! | module | holds |
 //! |---|---|
 //! | [`mod@file`] | a plan as TOML, YAML or JSON, with the place of everything that is wrong |
@@ -13,6 +17,10 @@
 //! | [`journal`] | the events on disk, durable before anything is done about them |
 //! | [`engine`] | the loop between those two and whoever runs tasks |
 //! | [`draw`] | trees of text, Mermaid and SVG |
+//!
+//! | feature | default | brings |
+//! |---|---|---|
+//! | `restate` | no | tasks on the workers of a cluster |
 //!
 //! The way of a plan goes through them from top to bottom:
 //!

@@ -17,6 +17,11 @@
 //! | `http` | who is let in over HTTP |
 //! | [`mcp`] | the door for MCP clients; the only module that knows the protocol |
 //!
+//! | feature | default | brings |
+//! |---|---|---|
+//! | `http` | yes | doors over HTTP: the page, and MCP for several clients |
+//! | `script` | yes | scripts that call tools |
+//!
 //! Everything that a connection starts ends with it: tasks, the servers behind it, questions that nobody answered. Who comes in asks
 //! for tasks within [`Terms::highest`] and gets no right that the program does not have; the value of a secret is told to nobody.
 //!

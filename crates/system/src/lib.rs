@@ -1,5 +1,9 @@
 //! What every room of `cargo agents` needs from the machine it runs on.
 //!
+//! Files that others write at the same time, caches that may be stale, programs that never end, settings with comments in them, machines with
+//! and without a sandbox or a keyring: whatever differs from machine to machine is met here once, behind small interfaces, so that the other
+//! rooms are about values. Errors and findings, which every room has, are here, too.
+//!
 //! | module | holds |
 //! |---|---|
 //! | [`dirs`] | where our own files live |
@@ -26,6 +30,11 @@
 //! | [`tame`] | text that is shown on a terminal without steering it |
 //! | [`window`] | how much of it fits |
 //! | [`progress`] | one status line on a terminal, nothing elsewhere |
+//!
+//! | feature | default | brings |
+//! |---|---|---|
+//! | `age` | no | secrets from files that are encrypted with age |
+//! | `keyring` | no | secrets from the keyring of the system |
 //!
 //! Nothing here knows what a plugin or a workspace is.
 //!

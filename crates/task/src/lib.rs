@@ -1,5 +1,38 @@
 //! One run of an agent: who may start it, how far it may go, what it does turn by turn, and what became of it.
 //!
+//! A *task* is one run of an agent: one check of everything that stands in its way, turns between a model and tools under rights, limits and
+//! deadlines, a result that is checked, exactly one ending, and a transcript from which it can go on. A program that embeds sub-agents begins
+//! with [`SubAgentManager`], which starts them, tells how they are doing, ends them, and gives out what they leave.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use agents_task::subagents::{Model, SubAgentConfig, SubAgentManager, Workbench};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let scratch = tempfile::tempdir()?;
+//! # let dir = camino::Utf8PathBuf::from_path_buf(scratch.path().to_owned()).unwrap();
+//! # let script = dir.join("script.toml");
+//! # fs_err::write(&script, "[[replies]]\ntext = \"In `parse`.\"\n")?;
+//! # let agents = dir.join("agents");
+//! # fs_err::create_dir(&agents)?;
+//! # fs_err::write(agents.join("explore.md"), "---\nname: explore\ndescription: looks\n---\nYou look.\n")?;
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! let model = Model::script(&script)?; // or a real one: Model::find("sonnet")
+//! let tools = Arc::new(Workbench::at(dir));
+//! let mut manager = SubAgentManager::new(4); // as many at the same time
+//! manager.load_definitions(&[agents.into()])?;
+//! let config = SubAgentConfig { transcript_enabled: false, ..SubAgentConfig::default() };
+//! let id = manager.spawn("explore", "Where are errors made?", model, tools, None, &config)?;
+//! assert_eq!(manager.collect(&id).await?, "In `parse`.");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })
+//! # }
+//! ```
+//!
+//! [`subagents`] has the rest of it, and `examples/embed` a whole program.
+//!
 //! | module | holds |
 //! |---|---|
 //! | [`id`] | what a task is called, and where it stands in its tree |
@@ -33,7 +66,8 @@
 //! | [`transcript`] | the one that keeps it in files |
 //! | [`telemetry`] | spans for OpenTelemetry |
 //!
-//! Nothing before [`turns`] waits, reads a clock or touches a disk: requests, definitions and settings go in, values come out.
+//! Below the manager, nothing before [`turns`] waits, reads a clock or touches a disk: requests, definitions and settings go in, values
+//! come out.
 //!
 //! ```
 //! use agents_agent::{AgentDefinition, AgentName, definition::PermissionMode};

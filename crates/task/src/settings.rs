@@ -207,7 +207,7 @@ impl TaskSettings {
             }
         }
         all.extend(time.map(|it| ("max-time", json!(span::written(it)))));
-        all.extend(cost.map(|it| ("max-cost", json!(it.to_string()))));
+        all.extend(cost.map(|it| ("max-cost", json!(it.written()))));
         all
     }
 }

@@ -2,13 +2,19 @@
 
 mod blocks;
 #[cfg(target_os = "linux")]
+mod stays;
+#[cfg(target_os = "linux")]
+mod steps;
+#[cfg(target_os = "linux")]
+mod told;
+#[cfg(target_os = "linux")]
 mod typed;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 pub use self::blocks::{Block, blocks, prose};
 #[cfg(target_os = "linux")]
-pub use self::typed::Reader;
+pub use self::{told::tame, typed::Reader};
 
 /// The root of the repository.
 #[must_use]

@@ -311,12 +311,22 @@ fn every_feature_is_described() {
             .enumerate()
             .map_while(|(at, row)| (at == 0 || row.starts_with("| |")).then_some(row))
             .collect();
-        for feature in features.filter(|it| *it != "default") {
+        let features: BTreeSet<&str> =
+            features.map(String::as_str).filter(|it| *it != "default").collect();
+        for feature in &features {
             let said = rows.iter().any(|row| {
                 row.trim_start_matches("| |").trim_start().starts_with(&format!("`{feature}` |"))
             });
             assert!(said, "docs/release.md does not tell of `{feature}` of {name}");
         }
+        let dir = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+        let Ok(front) = fs::read_to_string(dir.join("src/lib.rs")) else { continue };
+        let (_, table) = front
+            .split_once("//! | feature | default | brings |\n//! |---|---|---|\n")
+            .unwrap_or_else(|| panic!("the front page of {name} says nothing of its features"));
+        let rows = table.lines().map_while(|line| line.strip_prefix("//! | `"));
+        let told: BTreeSet<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+        assert_eq!(told, features, "the front page of {name}");
     }
 }
 
@@ -421,4 +431,47 @@ fn only_programs_print() {
             assert!(!code.contains("io::stdout()"), "{text} writes to standard output");
         }
     }
+}
+
+/// A rule of the house that nobody tests is a wish.
+#[test]
+fn every_rule_of_the_house_has_a_test_that_exists() {
+    let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let (_, table) = page.split_once("| rule | where it is kept | test |\n").unwrap();
+    let rows: Vec<&str> = table.lines().skip(1).take_while(|it| it.starts_with('|')).collect();
+    assert!(rows.len() > 10, "{rows:?}");
+    let code: String = sources().iter().map(|it| fs::read_to_string(it).unwrap()).collect();
+    let mut tests = 0;
+    for row in rows {
+        let cell = row.trim_end_matches(['|', ' ']).rsplit(" | ").next().unwrap();
+        for test in cell.split('`').skip(1).step_by(2).filter(|_| !cell.contains("](")) {
+            assert!(code.contains(&format!("fn {test}(")), "there is no test `{test}`");
+            tests += 1;
+        }
+    }
+    assert!(tests > 12, "only {tests} tests are named");
+}
+
+/// What is measured can be found by whoever looks for it.
+#[test]
+fn every_benchmark_is_on_the_page_of_performance_and_in_contributing() {
+    let pages = ["docs/performance.md", "CONTRIBUTING.md"]
+        .map(|it| fs::read_to_string(root().join(it)).unwrap());
+    let mut seen = 0;
+    for package in packages() {
+        let name = package["name"].as_str().unwrap();
+        let targets = package["targets"].as_array().unwrap().iter();
+        for bench in targets.filter(|it| it["kind"] == serde_json::json!(["bench"])) {
+            let bench = bench["name"].as_str().unwrap();
+            for page in &pages {
+                let is_there = page.lines().any(|line| {
+                    line.contains(&format!("-p {name} "))
+                        && line.contains(&format!("--bench {bench}"))
+                });
+                assert!(is_there, "`cargo bench -p {name} --bench {bench}` is not on both pages");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen >= 10, "only {seen} were found");
 }

@@ -1,5 +1,9 @@
 //! What an agent may touch: tools, and everything that stands around them.
 //!
+//! A tool does something and decides nothing. Before each call there is one judgement, from the rights of the agent, the mode, what was
+//! granted and for how long; around it stand hooks of plugins, directories that no path leads out of, a sandbox of the kernel where the
+//! agent is not trusted, and bounds for what a model gets to read. Rights only ever become less.
+//!
 //! | module | holds |
 //! |---|---|
 //! | [`tool`] | what a tool is: [`Tool`], and [`Typed`] for those whose input is a type |
@@ -19,7 +23,13 @@
 //! | [`bounds`] | how much of a result a model is shown, marked as data |
 //! | [`artifacts`] | where the rest of it is kept |
 //! | `web` | how other machines are spoken to |
-//! | [`tools`] | `read`, `write`, `edit`, `search`, `find`, `outline`, `bash`, `todo`, `task`, `yield` |
+//! | [`tools`] | `read`, `write`, `edit`, `search`, `find`, `outline`, `bash`, `lsp`, `todo`, `task`, `yield`, subcommands of plugins, and with the feature `web` `web_fetch` and `web_search` |
+//!
+//! | feature | default | brings |
+//! |---|---|---|
+//! | `mcp` | yes | tools of MCP servers |
+//! | `script` | yes | scripts that call tools: an interpreter of JavaScript |
+//! | `web` | yes | tools that speak to other machines |
 //!
 //! ```
 //! use agents_agent::definition::PermissionMode;

@@ -136,9 +136,15 @@ impl<'a> Surveyor<'a> {
     #[must_use]
     pub fn agent(&self, name: &str, dir: &AgentDir, file: &Utf8Path, hash: Hash) -> Item {
         let source = self.origin(&dir.origin, &dir.dir, &last(file));
-        let trust = trust_of(&dir.origin, self.vouches(&dir.plugin.name, &dir.plugin.origin));
+        let trust = self.trust_in(dir);
         let (name, hash) = (name.to_owned(), (trust != Trust::Own).then_some(hash));
         Item { entry: Entry { kind: Kind::Agent, name, source, hash }, trust }
+    }
+
+    /// Who stands for the agents of a directory.
+    #[must_use]
+    pub fn trust_in(&self, dir: &AgentDir) -> Trust {
+        trust_of(&dir.origin, self.vouches(&dir.plugin.name, &dir.plugin.origin))
     }
 
     /// The whole repository that an item comes from, which is in this tree. What it is recorded for is that its commit

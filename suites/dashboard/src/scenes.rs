@@ -169,6 +169,8 @@ fn tree(stage: &Stage, address: &str, tab: &mut Tab) -> anyhow::Result<()> {
         "and the other task is not",
         "document.querySelectorAll('.row.task[data-depth=\"0\"]').length === 2",
     )?;
+    // What the script says that each of the five has read and written.
+    tab.sees("$0.19 altogether")?;
     tab.screenshot("tree")?;
     stage.go("tests-go");
     stage.agents(&["task", "wait", &id])?;

@@ -17,6 +17,7 @@ use agents_testkit::{
 };
 use anyhow::{Context as _, bail};
 use camino::{Utf8Path, Utf8PathBuf};
+use hosts_suite::confine;
 use serde_json::Value;
 
 const SOON: Duration = Duration::from_secs(60);
@@ -29,6 +30,8 @@ const PLAN: &str = include_str!("plan.toml");
 
 pub(crate) struct Stage {
     sample: Sample,
+    /// The workspace, where pictures show it.
+    root: Utf8PathBuf,
     program: Utf8PathBuf,
 }
 
@@ -65,12 +68,14 @@ impl Stage {
         sample.vendor().library("tiny-sql", "0.3.1", "");
         sample.package(".", "app", "0.1.0", "[dependencies]\ntiny-sql = \"0.3\"\n");
         sample.lock();
-        let stage = Self { sample, program: built.join("cargo-agents") };
-        let (home, root) = (stage.home(), stage.sample.root());
+        let root = confine::show_at(&sample.root(), "/srv/shop".into())?;
+        let stage = Self { sample, root, program: built.join("cargo-agents") };
+        let (home, root) = (stage.home(), &stage.root);
         let script = scratch::write(&home.join("script.toml"), SCRIPT);
         let config = format!(
             "hosts = [\"claude\"]\n[defaults]\nsymposium-recommendations = false\n\n[tasks]\nsandbox = \"never\"\n\n\
-             [providers.demo]\nkind = \"script\"\nscript = \"{script}\"\n"
+             [providers.demo]\nkind = \"script\"\nscript = \"{script}\"\n\n\
+             [[models.known]]\nprovider = \"demo\"\nid = \"default\"\nprice = {{ input = 3_000_000, output = 15_000_000 }}\n"
         );
         let own = home.join(".config/cargo-agents");
         scratch::write(&own.join("config.toml"), config);
@@ -110,7 +115,7 @@ impl Stage {
             .env("HOME", self.home())
             .env("CARGO_HOME", self.sample.home())
             .env("CARGO_AGENTS_SUPERVISOR_IDLE", "5")
-            .cwd(self.sample.root())
+            .cwd(&self.root)
             .deadline(SOON);
         for variable in [env::PATH, env::CARGO] {
             if let Some(value) = variable.get() {
@@ -162,7 +167,7 @@ impl Stage {
     }
 
     pub(crate) fn file(&self, name: &str) -> Utf8PathBuf {
-        self.sample.root().join(name)
+        self.root.join(name)
     }
 
     /// Lets something go on that waits for a file.

@@ -155,7 +155,13 @@ impl Tab {
     }
 
     pub(crate) fn screenshot(&mut self, name: &str) -> anyhow::Result<()> {
-        let taken = self.ask("Page.captureScreenshot", &json!({ "format": "png" }))?;
+        // No more than there is to see: a page that is half empty makes a poor picture.
+        let seen = self.eval(
+            "[innerWidth, Math.min(innerHeight, Math.ceil(document.getElementById('main').getBoundingClientRect().bottom) + 8)]",
+        )?;
+        let clip = json!({ "x": 0, "y": 0, "width": seen[0], "height": seen[1], "scale": 1 });
+        let taken =
+            self.ask("Page.captureScreenshot", &json!({ "format": "png", "clip": clip }))?;
         let data = taken["data"].as_str().context("no picture")?;
         fs_err::write(self.screenshots.join(format!("{name}.png")), decode(data)?)?;
         Ok(())

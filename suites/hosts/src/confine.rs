@@ -3,7 +3,7 @@
 use agents_probe::network;
 use agents_system::process::Call;
 use anyhow::Context as _;
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::install::Prefix;
 
@@ -25,4 +25,25 @@ pub fn start_again(built: &Utf8Path) -> anyhow::Result<anyhow::Error> {
 /// This is no such network.
 pub fn settle(prefix: &Prefix) -> anyhow::Result<()> {
     Ok(network::settle(prefix.root())?)
+}
+
+/// Shows a directory at a place that looks good in pictures, in here only; where we are not confined, it stays where it is.
+///
+/// # Errors
+/// It cannot be mounted there.
+pub fn show_at(dir: &Utf8Path, place: &Utf8Path) -> anyhow::Result<Utf8PathBuf> {
+    if !network::is_inside() {
+        return Ok(dir.to_owned());
+    }
+    let above = place.parent().context("a place is in a directory")?;
+    let mount = |args: &[&str]| {
+        let call = Call::new("mount").args(args.iter().copied());
+        let done = call.capture()?;
+        anyhow::ensure!(done.status.success(), "`{}`: {}", call.display(), done.said());
+        anyhow::Ok(())
+    };
+    mount(&["-t", "tmpfs", "none", above.as_str()])?;
+    fs_err::create_dir(place)?;
+    mount(&["--bind", dir.as_str(), place.as_str()])?;
+    Ok(place.to_owned())
 }

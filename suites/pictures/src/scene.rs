@@ -25,7 +25,7 @@ pub(crate) struct Scene {
 }
 
 pub(crate) const SCENES: &[Scene] = &[
-    Scene { name: "tour", example: None, dir: ".", before: &[], typed: "tour", columns: 124 },
+    Scene { name: "tour", example: None, dir: ".", before: &[], typed: "tour", columns: 128 },
     Scene {
         name: "sync",
         example: Some("crate"),

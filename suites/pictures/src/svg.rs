@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use agents_testkit::book::tame;
 use vt100::{Cell, Color, Parser, Screen};
 
 /// The width and height of a character, and the space around all of them.
@@ -30,7 +31,7 @@ pub(crate) fn picture(typed: &str, shown: &str, columns: u16, rows: u16) -> Stri
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\">\n\
          <title>{}</title>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{PAPER}\"/>\n\
-         <g font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" font-size=\"14\" fill=\"{INK}\" xml:space=\"preserve\">\n",
+         <g font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" font-size=\"14\" fill=\"{INK}\">\n",
         escaped(typed)
     );
     for row in 0..used {
@@ -48,34 +49,38 @@ fn is_ink(cell: &Cell) -> bool {
     !cell.contents().trim().is_empty()
 }
 
-/// One line: what looks alike is one piece of text, placed by its column, so that no font can shift it.
+/// One line: what looks alike and stands together is one piece of text, placed by its column, so that no font can shift it. Where two
+/// spaces or more are between words, a new piece begins: browsers make one of them, and would stretch the rest.
 fn line(svg: &mut String, screen: &Screen, row: u16, columns: u16) {
+    let ink = |column: u16| screen.cell(row, column).filter(|it| column < columns && is_ink(it));
     let mut column = 0;
     while column < columns {
-        let Some(first) = screen.cell(row, column).filter(|it| is_ink(it)) else {
+        let Some(first) = ink(column) else {
             column += 1;
             continue;
         };
         let (since, look) = (column, look(first));
-        let mut text = String::new();
-        while let Some(cell) = screen.cell(row, column).filter(|_| column < columns) {
-            if is_ink(cell) && self::look(cell) != look {
+        let (mut text, mut wide) = (String::new(), 0);
+        loop {
+            if let Some(cell) = ink(column).filter(|cell| self::look(cell) == look) {
+                text.push_str(cell.contents());
+                column += if cell.is_wide() { 2 } else { 1 };
+                wide = column - since;
+            } else if ink(column).is_none() && ink(column + 1).is_some() && column + 1 < columns {
+                text.push(' ');
+                column += 1;
+            } else {
                 break;
             }
-            text.push_str(if cell.has_contents() { cell.contents() } else { " " });
-            column += if cell.is_wide() { 2 } else { 1 };
         }
         let (x, y) = (MARGIN + f32::from(since) * ACROSS, MARGIN + (f32::from(row) + 0.75) * DOWN);
-        let text = text.trim_end();
-        let long = f32::from(u16::try_from(text.chars().count()).unwrap_or(columns)) * ACROSS;
-        if !text.trim().is_empty() {
-            // Infallible: it is a string.
-            let _ = writeln!(
-                svg,
-                "<text x=\"{x:.1}\" y=\"{y:.1}\" textLength=\"{long:.1}\"{look}>{}</text>",
-                escaped(text)
-            );
-        }
+        let long = f32::from(wide) * ACROSS;
+        // Infallible: it is a string.
+        let _ = writeln!(
+            svg,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" textLength=\"{long:.1}\"{look}>{}</text>",
+            escaped(text.trim_end())
+        );
     }
 }
 
@@ -101,6 +106,17 @@ fn look(cell: &Cell) -> String {
     look
 }
 
+/// What a picture shows, without what differs from run to run. What runs side by side may end in any order, so there is none.
+pub(crate) fn lines(svg: &str) -> Vec<String> {
+    let texts = svg.lines().filter_map(|line| {
+        let (_, text) = line.strip_prefix("<text ")?.split_once('>')?;
+        text.strip_suffix("</text>")
+    });
+    let mut lines: Vec<String> = texts.map(tame).collect();
+    lines.sort();
+    lines
+}
+
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -117,7 +133,26 @@ mod tests {
         assert!(svg.contains("fill=\"#e06c75\">red</text>"), "{svg}");
         assert!(svg.contains(">&amp; plain</text>"), "{svg}");
         assert!(svg.contains(">third</text>") && !svg.contains("second"), "{svg}");
+        assert_eq!(lines(&svg), ["$", "&amp; plain", "a &lt;b&gt;", "red", "third"]);
+        let columns = picture("x", "ab  cd e\r\n", 40, 10);
+        assert!(
+            columns.contains("x=\"16.0\" y=\"47.5\" textLength=\"16.8\">ab</text>"),
+            "{columns}"
+        );
+        assert!(
+            columns.contains("x=\"49.6\" y=\"47.5\" textLength=\"33.6\">cd e</text>"),
+            "{columns}"
+        );
         // Three lines, not ten.
         assert!(svg.contains("viewBox=\"0 0 368 86\""), "{svg}");
+    }
+
+    #[test]
+    fn times_ids_and_the_order_of_lines_may_differ() {
+        let one = picture("x", "run-0a1b2c3d\r\na: 0.1 s\r\nb: 2 s\r\n", 40, 10);
+        let other = picture("x", "run-ffffffff\r\nb: 3 s\r\na: 0.2 s\r\n", 40, 10);
+        let different = picture("x", "run-ffffffff\r\nb: 3 s\r\nc: 0.2 s\r\n", 40, 10);
+        assert_eq!(lines(&one), lines(&other));
+        assert_ne!(lines(&one), lines(&different));
     }
 }

@@ -92,6 +92,7 @@ fn search(root: &Utf8Path, depth: usize) -> Search {
         bundled: Bundled::Excluded,
         trusted: agents_agent::trust::Trusted::default(),
         copies: agents_agent::search::Copies::default(),
+        held: agents_agent::search::Held::default(),
     }
 }
 

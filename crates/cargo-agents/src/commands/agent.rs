@@ -26,7 +26,7 @@ use agents_system::{
 use agents_workspace::WorkspaceError;
 use camino::Utf8PathBuf;
 
-use super::wanted;
+use super::{agreed, wanted};
 use crate::{
     args::AgentCommand,
     failure::Failure,
@@ -105,6 +105,9 @@ pub(super) fn look(
     search.named = named.iter().map(|path| settings.cwd.join(path)).collect();
     search.trusted = Trusted::new(&here.registries.config.agents.trust);
     search.copies = copies(settings)?;
+    let (held, waiting) = agreed::held_agents(here, &home, &brought);
+    search.held = held;
+    findings.extend(waiting);
     let agents = discover(&search)?;
     let root = workspace.map(|it| it.root.clone());
     Ok(Found { agents, search, root, brought, findings })
@@ -158,6 +161,10 @@ impl Found {
             Standing::ShadowedBy(winner) => {
                 let winner = self.agents.candidates.get(winner)?;
                 Some(format!("shadowed by {}", winner.place()))
+            }
+            Standing::Held => {
+                let name = name_of(candidate);
+                Some(format!("nobody has agreed to it: `cargo agents update {name}` shows it"))
             }
             Standing::Invalid => {
                 let first = candidate.findings.first();

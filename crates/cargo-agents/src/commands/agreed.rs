@@ -1,5 +1,6 @@
 //! What hosts should have, measured against what was agreed to: the way from the desired state to the one that `agents.lock` allows.
 
+mod agents;
 mod hold;
 mod programs;
 mod running;
@@ -31,6 +32,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use self::hold::Pinned;
 pub(crate) use self::{
+    agents::held_agents,
     hold::hashes,
     programs::refuse_other_program,
     running::{may_run, refuse_unaccepted},

@@ -5,7 +5,10 @@ use std::process::ExitCode;
 use agents_model::settings::ModelSettings;
 use agents_plan::engine::settings::RestateSettings;
 use agents_plugin::config::{Config, Origin, Setting};
-use agents_system::edit::{Edit, Format, apply};
+use agents_system::{
+    dirs::Dirs,
+    edit::{Edit, Format, apply},
+};
 use agents_task::{TaskSettings, secret::SecretSettings, telemetry::TelemetrySettings};
 use agents_tool::settings::ToolSettings;
 use camino::Utf8Path;
@@ -71,11 +74,11 @@ pub(crate) fn run(
         ConfigCommand::Path => output.line(file)?,
         ConfigCommand::Show { .. } if output.is_json() => output.document(&ConfigDocument {
             file: file.to_string(),
-            settings: all(settings)?.into_iter().map(view).collect(),
+            settings: all(dirs)?.into_iter().map(view).collect(),
         })?,
         ConfigCommand::Show { origin } => {
             let origins = if *origin { Origins::Shown } else { Origins::Hidden };
-            output.text(render(&all(settings)?, &file, origins)?)?;
+            output.text(render(&all(dirs)?, &file, origins)?)?;
             output.flush()?;
             output.findings(&Config::load(dirs)?.findings);
             output.findings(&ModelSettings::load(dirs)?.findings);
@@ -90,8 +93,7 @@ pub(crate) fn run(
 }
 
 /// Those of plugins, then those of models and of tools, then the registries: tables stand last, or what follows would belong to them.
-fn all(settings: &Settings) -> Result<Vec<Setting>, Failure> {
-    let dirs = &settings.dirs;
+pub(crate) fn all(dirs: &Dirs) -> Result<Vec<Setting>, Failure> {
     let (tables, mut all): (Vec<_>, Vec<_>) =
         Config::settings(dirs)?.into_iter().partition(|setting| setting.value.is_object());
     all.extend(TaskSettings::settings(dirs)?);

@@ -162,7 +162,6 @@ fn heading(text: &str, output: &Output) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agents_model::Problem;
     use agents_plugin::confine::ConfineError;
     use agents_sync::ApplyError;
     use agents_system::{
@@ -206,10 +205,8 @@ mod tests {
         let path = "/home/ann/.local/state/cargo-agents/sync.lock".into();
         let busy = ApplyError::from(LockError::TimedOut { path, waited });
         let unavailable = ConfineError::Unavailable(Lack::Kernel);
-        let unconfined = Problem::Unconfined.at("mine");
         let full = Refusal::NoSlot { running: 4 };
         assert_eq!(busy.code(), Some(Code::Busy));
-        assert_eq!(unconfined.code(), Some(Code::ProgramUnconfined));
         let said = [
             (Code::Busy, with_causes(&busy), None),
             (
@@ -217,7 +214,6 @@ mod tests {
                 dispatch::not_confined("schema", "db", &unavailable),
                 Some(dispatch::IS_CONFINED.to_owned()),
             ),
-            (Code::ProgramUnconfined, with_causes(&unconfined), unconfined.hint()),
             (Code::NoSlot, with_causes(&full), None),
         ];
         for (code, message, hint) in &said {

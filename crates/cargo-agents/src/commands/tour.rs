@@ -13,11 +13,11 @@ use agents_system::{
     explain::{Code, ErrorKind},
     process::{Call, Captured, ending},
 };
-use agents_workspace::{PackageSource, Workspaces};
+use agents_workspace::Workspaces;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 
-use crate::{failure::Failure, help::AGENTS, output::Output, settings::Settings};
+use crate::{failure::Failure, output::Output, settings::Settings};
 
 /// More than any of the commands needs, on any machine.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -105,40 +105,39 @@ fn broken(error: &std::io::Error) -> Failure {
 
 impl Tour<'_> {
     fn walk(&mut self, place: &Place) -> Result<(), Failure> {
-        self.show_workspace()?;
+        self.say_line(&self.workspace()?)?;
+        self.say("Of two plugins in the registry, one is about a crate that is used here.")?;
+        self.step(&["plugin", "list"], only_first_registry)?;
         self.say(
-            "Two plugins are in the registry; one of them is about a crate that is used here.",
+            "It brings a command. The first run builds it from source; then it starts at once.",
         )?;
-        self.step(&["plugin", "list"], str::to_owned)?;
-        self.say("So the help (here its second half) has a command more than elsewhere:")?;
-        self.step(&["--help"], only_commands)?;
-        self.say("Its first run builds it from source; from then on it starts at once.")?;
         self.step(&["sql-tables"], str::to_owned)?;
-        self.say("Claude Code and Codex learn the rest. Other people's lines stay as they are:")?;
-        self.step(&["diff"], |all| only_file(all, ".mcp.json"))?;
+        self.say("Claude Code and Codex learn the rest. In `.mcp.json`, other people's lines stay as they are.")?;
+        self.step(&["diff"], |all| only_lines(all, ".mcp.json"))?;
+        self.say_line("")?;
         self.step(&["sync"], str::to_owned)?;
-        self.say("Before they use a tool they ask the hooks. What Claude Code gets when it wants to drop a table:")?;
+        self.say("Before they use a tool they ask the hooks. Claude Code wants to drop a table:")?;
         let call = ["hook", "test", "claude", "pre-tool-use", "--input", "drop.json"];
         self.step(&call, only_verdict)?;
-        self.say("Sub-agents run here, too. This one asks a script instead of a model, so it needs no key:")?;
+        self.say(
+            "Sub-agents run here, too. A script answers in place of a model, so this needs no key.",
+        )?;
         self.step(&["task", "run", "guide", "to whom do orders belong?"], str::to_owned)?;
-        self.step(&["task", "show", "last"], only_turns)?;
-        self.say("Many of them are a plan. This one upgrades a crate in each member, after those that it depends on, until its tests pass:")?;
+        self.say("Many of them are a plan. This one upgrades a crate in each member, until its tests pass.")?;
         let (mode, allow) = (["--mode", "accept-edits"], ["--allow", "bash(cargo test *)"]);
         let plan =
             ["plan", "run", "upgrade.toml", "--param", "dependency=tinysql", "--param", "to=0.4"];
-        self.step(&[&plan[..], &mode, &allow].concat(), str::to_owned)?;
+        self.step(&[&plan[..], &mode, &allow].concat(), only_text)?;
         self.say("Worth typing next, in a workspace of your own:")?;
         for (command, meaning) in [
             ("cargo agents", "what its crates offer"),
-            ("cargo agents init", "configure the coding agents that you have"),
+            ("cargo agents init", "bring it to the coding agents that you have"),
             (
                 "cargo agents task run explore \"…\"",
-                "run a sub-agent (set ANTHROPIC_API_KEY, or have a coding agent)",
+                "ask a sub-agent (set ANTHROPIC_API_KEY, or have a coding agent)",
             ),
-            ("cargo agents plugin explain <plugin>", "why something is active, or not"),
         ] {
-            self.say_line(&format!("  {command:36}  {meaning}"))?;
+            self.say_line(&format!("  {command:33}  {meaning}"))?;
         }
         if let Place::Kept(_) = place {
             let root = self.root;
@@ -149,48 +148,32 @@ impl Tour<'_> {
         Ok(())
     }
 
-    fn show_workspace(&mut self) -> Result<(), Failure> {
+    /// What the sample is made of, in a sentence.
+    fn workspace(&self) -> Result<String, Failure> {
         let home = self.root.join("home");
         let dirs = Dirs::below(&home);
         let (cargo, progress) = (&self.settings.cargo, &self.settings.progress);
         let workspaces = Workspaces { cache: &dirs.cache, cargo, progress };
-        let orders = self.root.join("orders");
-        let Some(workspace) = workspaces.find(&orders)? else {
+        let Some(workspace) = workspaces.find(&self.root.join("orders"))? else {
             return Err(Failure::new(ErrorKind::Bug, "the sample is not a workspace"));
         };
         let members: Vec<&str> =
             workspace.members.iter().map(|member| member.name.as_str()).collect();
-        self.say(&format!(
-            "A sample workspace, `orders`, with the members {}.",
-            members.join(" and ")
-        ))?;
-        self.say_line("Cargo.lock says what they depend on directly:")?;
-        for package in &workspace.packages {
-            let source = match &package.source {
-                PackageSource::Path { dir } => format!("path {}", relative(dir, self.root)),
-                PackageSource::Registry { id } | PackageSource::Git { id } => id.clone(),
-            };
-            self.say_line(&format!(
-                "  {:10} {:8} {source}",
-                package.name,
-                package.version.to_string()
-            ))?;
-        }
-        Ok(())
+        let others = workspace.packages.iter().filter(|it| !members.contains(&it.name.as_str()));
+        let uses: Vec<String> = others.map(|it| format!("{} {}", it.name, it.version)).collect();
+        Ok(format!(
+            "A sample workspace, `orders`, with the members {}. Cargo.lock says that they use {}.",
+            members.join(" and "),
+            uses.join(", ")
+        ))
     }
 
     /// Runs one command as a user would, and shows the part of its output that matters here.
     fn step(&mut self, args: &[&str], part: impl Fn(&str) -> String) -> Result<(), Failure> {
-        let command = match args {
-            ["--help"] => "cargo agents".to_owned(),
-            args => {
-                let quoted = |it: &&str| {
-                    if it.contains(' ') { format!("\"{it}\"") } else { (*it).to_owned() }
-                };
-                let words: Vec<String> = args.iter().map(quoted).collect();
-                format!("cargo agents {}", words.join(" "))
-            }
-        };
+        let quoted =
+            |it: &&str| if it.contains(' ') { format!("\"{it}\"") } else { (*it).to_owned() };
+        let words: Vec<String> = args.iter().map(quoted).collect();
+        let command = format!("cargo agents {}", words.join(" "));
         let done = self.call(args)?;
         if !done.status.success() {
             return Err(Failure::new(
@@ -204,9 +187,9 @@ impl Tour<'_> {
             // What is typed stands out from what comes back.
             let bold = anstyle::Style::new().bold();
             let typed = if self.output.colors_results() {
-                format!("\n{bold}$ {command}{bold:#}")
+                format!("{bold}$ {command}{bold:#}")
             } else {
-                format!("\n$ {command}")
+                format!("$ {command}")
             };
             self.output.line(typed)?;
             self.output.line(stdout.trim_end())?;
@@ -229,6 +212,8 @@ impl Tour<'_> {
             .env(env::CARGO_HOME.name, dirs::cargo_home()?.as_str())
             .env(env::RUSTUP_HOME.name, rustup_home()?.as_str())
             .env(env::NO_COLOR.name, "1")
+            // What cargo fetches here is beside it, so that is possible offline, too.
+            .env(env::CARGO_NET_OFFLINE.name, "false")
             .deadline(PATIENCE);
         let done = call.capture_watched(|line| progress.tick(line));
         progress.end();
@@ -250,10 +235,6 @@ impl Tour<'_> {
     }
 }
 
-fn relative<'p>(path: &'p Utf8Path, root: &Utf8Path) -> &'p Utf8Path {
-    path.strip_prefix(root).unwrap_or(path)
-}
-
 /// Where rustup keeps its toolchains; the proxies on `PATH` look there.
 pub(super) fn rustup_home() -> Result<Utf8PathBuf, Failure> {
     match env::RUSTUP_HOME.absolute_path() {
@@ -262,32 +243,32 @@ pub(super) fn rustup_home() -> Result<Utf8PathBuf, Failure> {
     }
 }
 
-/// The part of a diff that is about one file.
-fn only_file(diff: &str, name: &str) -> String {
-    let mut parts = diff
-        .split_inclusive('\n')
-        .skip_while(|line| !(line.starts_with("--- ") && line.trim_end().ends_with(name)));
-    let first: Vec<&str> = parts.by_ref().take(2).collect();
-    let rest = parts
-        .take_while(|line| line.starts_with(['@', ' ', '+', '-']) && !line.starts_with("--- "));
-    first.into_iter().chain(rest).collect()
+/// The plugins of the registry that stands first.
+fn only_first_registry(list: &str) -> String {
+    let plugins = list.lines().skip(1).take_while(|line| line.starts_with(' '));
+    plugins.collect::<Vec<_>>().join("\n")
 }
 
-/// What the host sees in the end.
+/// What changes in one file of a diff, from the line before it.
+fn only_lines(diff: &str, name: &str) -> String {
+    let is_head = |line: &&str| line.starts_with("--- ") && line.ends_with(name);
+    let file = diff.lines().skip_while(|line| !is_head(line)).skip(3);
+    let belongs = |line: &&str| line.starts_with([' ', '+', '-']) && !line.starts_with("--- ");
+    let lines: Vec<&str> = file.take_while(belongs).collect();
+    let is_change = |line: &&str| line.starts_with(['+', '-']);
+    let first = lines.iter().position(is_change).unwrap_or(0).saturating_sub(1);
+    let end = lines.iter().rposition(is_change).map_or(lines.len(), |at| at + 1);
+    lines[first..end].join("\n")
+}
+
+/// What all hooks together mean; how the host is told is not for people to read.
 fn only_verdict(steps: &str) -> String {
-    steps[steps.rfind("\n\n").map_or(0, |at| at + 2)..].to_owned()
+    let mut lines = steps.lines().rev();
+    let means = lines.find(|line| line.trim_start().starts_with("means "));
+    means.unwrap_or_default().to_owned()
 }
 
-/// What an agent thought and called; what it said in the end is above.
-fn only_turns(page: &str) -> String {
-    let turns = page.find("--- turn").unwrap_or(0);
-    let lines = page[turns..].lines().filter(|it| it.starts_with(['~', '[']));
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// The commands for agents, without what stands around them.
-fn only_commands(help: &str) -> String {
-    let start = help.find(AGENTS).unwrap_or(0);
-    let end = help.find("\nOptions:").unwrap_or(help.len());
-    help[start..end].to_owned()
+/// A report without its headings.
+fn only_text(report: &str) -> String {
+    report.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n")
 }

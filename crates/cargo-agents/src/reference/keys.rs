@@ -7,13 +7,15 @@ use std::collections::BTreeSet;
 use agents_model::settings::ModelSettings;
 use agents_plan::engine::settings::RestateSettings;
 use agents_plugin::{
-    config::{Config, ConfigError},
+    config::{Config, ConfigError, Setting},
     manifest::{Manner, parse::parse_manifest},
 };
 use agents_system::{dirs::Dirs, finding::Finding};
 use agents_task::{secret::SecretSettings, settings::TaskSettings, telemetry::TelemetrySettings};
 use agents_testkit::{book, scratch::Scratch};
 use agents_tool::settings::ToolSettings;
+
+use crate::commands;
 
 /// Like no key that there is, so that none is suggested.
 const STRANGE: &str = "qqqqqqqqqqqqqqqqqqqqqqqq";
@@ -94,6 +96,37 @@ fn page(name: &str) -> String {
     book::read(&book::root().join("docs").join(name))
 }
 
+/// The defaults that a page has: in tables with a third column of that name. Of several keys in a row, each has its own, or all have one.
+fn defaults(page: &str) -> Vec<(String, String)> {
+    let (mut of, mut found) = (None::<String>, Vec::new());
+    for line in page.lines() {
+        let Some(cells) = line.strip_prefix("| ") else {
+            of = of.filter(|_| line.starts_with('|'));
+            continue;
+        };
+        let cells: Vec<&str> = cells.split(" |").map(str::trim).collect();
+        let [first, _, third, ..] = cells[..] else { continue };
+        if third == "default" {
+            let table = first.strip_prefix("key of `[").map(|it| it.trim_end_matches([']', '`']));
+            of = (first == "key" || table.is_some()).then(|| table.unwrap_or("").to_owned());
+        } else if let Some(table) = &of {
+            let quoted = |cell: &str| {
+                cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<String>>()
+            };
+            let (names, values) = (quoted(first), quoted(third));
+            for (at, name) in names.iter().enumerate() {
+                let Some(value) = values.get(at).or(values.first()) else { continue };
+                let key = match name.split_once("] ") {
+                    Some((label, key)) => path(label, key),
+                    None => path(table, name),
+                };
+                found.push((key, value.clone()));
+            }
+        }
+    }
+    found
+}
+
 /// Holds `rows` against what is `read`; the keys of `elsewhere` are known by other words, which the text has.
 fn compare(rows: Keys, read: Keys, elsewhere: &[&str], text: &str) {
     let (rows, mut read) = (with_tables(rows), with_tables(read));
@@ -163,6 +196,36 @@ fn the_pages_of_the_configuration_hold_every_key() {
 }
 
 #[test]
+fn the_pages_of_the_configuration_have_the_defaults_that_count() {
+    let scratch = Scratch::new();
+    let shown = commands::config::all(&Dirs::below(scratch.root())).unwrap();
+    let pages = ["configuration.md", "tools.md", "telemetry.md"];
+    let told: Vec<_> = pages.iter().flat_map(|name| defaults(&page(name))).collect();
+    assert!(shown.len() > 30 && told.len() > 30, "{shown:?}\n{told:?}");
+    let is_same = |value: &str, setting: &Setting| {
+        let parsed: Result<toml::Table, _> = toml::from_str(&format!("v = {value}"));
+        parsed.is_ok_and(|it| serde_json::to_value(&it["v"]).unwrap() == setting.value)
+    };
+    for setting in &shown {
+        let rows: Vec<_> = told.iter().filter(|(key, _)| *key == setting.key).collect();
+        assert!(!rows.is_empty(), "`{}` has no default on any page", setting.key);
+        for (key, value) in rows {
+            assert!(is_same(value, setting), "`{key}` is {}, not `{value}`", setting.value);
+        }
+    }
+    // Those of one of many; and what is shown only where it means something.
+    let of_each = ["registry.", "tasks.start-hooks.", "tasks.stop-hooks."];
+    let elsewhere = ["telemetry.enabled", "web.hosts", "web.private-addresses"];
+    let is_shown = |key: &str| shown.iter().any(|it| it.key == key);
+    for (key, value) in &told {
+        let excused = of_each.iter().any(|it| key.starts_with(it))
+            || elsewhere.contains(&key.as_str())
+            || key.starts_with("web.search.");
+        assert!(is_shown(key) || excused, "nobody shows that `{key}` is `{value}`");
+    }
+}
+
+#[test]
 fn the_page_of_manifests_holds_every_key() {
     let tables = [
         "name = \"demo\"",
@@ -170,6 +233,8 @@ fn the_page_of_manifests_holds_every_key() {
         "[subcommand.NAME]",
         "[[skills]]",
         "[skills.source]",
+        "[[agents]]",
+        "[agents.source]",
         "[[hooks]]",
         "[sandbox]",
         "[[predicate]]",
@@ -180,9 +245,30 @@ fn the_page_of_manifests_holds_every_key() {
     let text: String = tables.iter().map(|table| format!("{table}\n{STRANGE} = 1\n")).collect();
     let parsed = parse_manifest("SYMPOSIUM.toml".into(), &text, Manner::Embedded, None);
     let text = page("manifest.md");
-    let read = allowed(&parsed.findings);
-    // Other tools keep keys of their own there, so that none is strange.
-    let rows = rows(&text).into_iter().filter(|it| !it.starts_with("mcp_servers.")).collect();
+    let (agents, read): (Keys, Keys) =
+        allowed(&parsed.findings).into_iter().partition(|it| it.starts_with("agents."));
+    let of = |table: &str, keys: &Keys| -> Keys {
+        keys.iter().filter_map(|it| it.strip_prefix(table).map(str::to_owned)).collect()
+    };
+    assert_eq!(
+        of("agents.", &agents),
+        of("skills.", &read),
+        "the page says that they are the same"
+    );
+    // Other tools keep keys of their own there, so that none is strange: what is read is told from its value.
+    let (servers, rows): (Keys, Keys) =
+        rows(&text).into_iter().partition(|it| it.starts_with("mcp_servers."));
+    assert!(servers.len() > 8, "{servers:?}");
+    for key in of("mcp_servers.", &servers) {
+        let kind = if ["url", "headers"].contains(&key.as_str()) { "http" } else { "stdio" };
+        let rest = [("name", "\"a\""), ("type", &format!("\"{kind}\"")), ("command", "\"b\"")];
+        let rest = rest.iter().filter(|(name, _)| *name != key);
+        let rest: String = rest.map(|(name, value)| format!("{name} = {value}\n")).collect();
+        let address = if key == "url" { "" } else { "url = \"https://a.example\"\n" };
+        let wrong = format!("name = \"demo\"\n[[mcp_servers]]\n{rest}{address}{key} = 1\n");
+        let parsed = parse_manifest("SYMPOSIUM.toml".into(), &wrong, Manner::Embedded, None);
+        assert!(!parsed.findings.is_empty(), "`{key}` of a server is not read");
+    }
     // The other vocabulary; and what is known in order to say that there is no such thing.
     let refused = ["plugins.source.git", "plugins.source.path", "skills.source.crate"];
     let is_told_otherwise =

@@ -35,8 +35,14 @@ fn every_page_is_in_the_summary() {
 
 #[test]
 fn every_link_leads_somewhere() {
+    let mut pages = pages();
+    pages.push("CHANGELOG.md".into());
+    pages.extend(
+        ["pull_request_template.md", "ISSUE_TEMPLATE/bug.md", "ISSUE_TEMPLATE/idea.md"]
+            .map(|it| Utf8PathBuf::from(".github").join(it)),
+    );
     let broken: Vec<String> =
-        pages().iter().flat_map(|page| links::broken(&root(), page, &read(page))).collect();
+        pages.iter().flat_map(|page| links::broken(&root(), page, &read(page))).collect();
     assert!(broken.is_empty(), "links that lead nowhere:\n{}", broken.join("\n"));
 }
 
@@ -169,5 +175,5 @@ fn every_error_that_is_explained_is_met() {
     });
     assert!(different.is_empty(), "{}", different.join("\n\n"));
     let untyped = Code::ALL.iter().filter(|code| page(code).contains("<!-- not run: ")).count();
-    assert!(untyped <= 4, "{untyped} pages show what nobody has typed");
+    assert!(untyped <= 3, "{untyped} pages show what nobody has typed");
 }

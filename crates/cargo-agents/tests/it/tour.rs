@@ -1,9 +1,9 @@
 //! `cargo agents tour`.
 
-use crate::world::{Run, World, lists};
+use crate::world::{Run, World};
 
 #[test]
-fn the_tour_shows_the_workspace_the_plugins_the_help_and_a_command_and_cleans_up() {
+fn the_tour_shows_everything_on_one_screen_and_cleans_up() {
     let world = World::new();
     let temporary = world.sample.scratch().path("tmp");
     std::fs::create_dir_all(&temporary).unwrap();
@@ -11,24 +11,24 @@ fn the_tour_shows_the_workspace_the_plugins_the_help_and_a_command_and_cleans_up
     let run = Run::from(command.env("TMPDIR", &temporary).output().unwrap());
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
     for part in [
-        "tinysql    0.3.1",
-        "$ cargo agents plugin list",
-        "graphite-tools  not active: needs graphite",
-        "tinysql-tools   active because of tinysql 0.3.1",
+        "with the members api and store. Cargo.lock says that they use tinysql 0.3.1.\n",
+        "$ cargo agents plugin list\n  graphite-tools  not active: needs graphite\n",
+        "tinysql-tools   active because of tinysql 0.3.1\n\n",
         "$ cargo agents sql-tables\ncustomers    id INTEGER, name TEXT\n",
-        "    \"notes\": { \"command\": \"notes-server\" }",
-        "+    \"cargo-agents\": {",
+        "     \"notes\": { \"command\": \"notes-server\" }, // mine, do not touch\n+    \"cargo-agents\": {\n",
         "skill  tinysql-queries  new",
-        "\"permissionDecision\":\"deny\",\"permissionDecisionReason\":\"[tinysql-tools] tables are dropped by migrations only",
+        "  means   deny: [tinysql-tools] tables are dropped by migrations only; write one in migrations/\n",
         "$ cargo agents task run guide \"to whom do orders belong?\"\nOrders belong to customers",
-        "[read] {\"path\":\"schema.sql\"}",
-        "--allow \"bash(cargo test *)\"\n## report\n`store` uses tinysql 0.4.0 now",
-        "Worth typing next",
+        "--allow \"bash(cargo test *)\"\n`store` uses tinysql 0.4.0 now",
     ] {
         assert!(run.stdout.contains(part), "no {part:?} in {}", run.stdout);
     }
-    assert!(lists(&run.stdout, "Commands for agents", "sql-tables"));
-    assert!(run.stdout.lines().count() < 80, "it should fit on a screen or two");
+    let (_, next) = run.stdout.split_once("Worth typing next").unwrap();
+    assert_eq!(next.lines().filter(|line| line.starts_with("  cargo agents")).count(), 3, "{next}");
+    // One screen, with long lines as a terminal shows them.
+    let rows = |line: &str| line.chars().count().max(1).div_ceil(128);
+    let height: usize = run.stdout.lines().map(rows).sum();
+    assert!(height <= 42, "{height} rows:\n{}", run.stdout);
     assert_eq!(temporary.read_dir_utf8().unwrap().count(), 0, "something was left behind");
     assert!(!world.home().join("cache").exists(), "the user's own home was used");
 }
@@ -41,7 +41,8 @@ fn the_tour_needs_no_network() {
     for proxy in ["http_proxy", "https_proxy", "HTTPS_PROXY", "ALL_PROXY"] {
         command.env(proxy, "http://127.0.0.1:9");
     }
-    let run = Run::from(command.env("GIT_ALLOW_PROTOCOL", "file").output().unwrap());
+    command.env("GIT_ALLOW_PROTOCOL", "file").env("CARGO_NET_OFFLINE", "true");
+    let run = Run::from(command.output().unwrap());
     assert_eq!(run.code, Some(0), "{run:?}");
 }
 

@@ -31,11 +31,13 @@ pub const PROTECTED: &[(&str, &str)] = &[
     (".devcontainer/**", "the editor runs its commands"),
     (".github/workflows/**", "it is run where the repository is hosted"),
     (".github/actions/**", "it is run where the repository is hosted"),
-    (".github/{hooks,agents}/**", "a coding agent obeys it"),
+    (".github/{hooks,agents,skills}/**", "a coding agent obeys it"),
     (".gitlab-ci.yml", "it is run where the repository is hosted"),
     (".mcp.json", "coding agents run the servers that it names"),
+    ("opencode.json", "coding agents run the servers that it names"),
+    ("opencode.jsonc", "coding agents run the servers that it names"),
     (
-        ".{agents,claude,codex,cursor,factory,gemini,goose,kiro,omp,opencode,qwen,zeph}/**",
+        ".{agent,agents,amp,claude,codex,cursor,factory,gemini,goose,kiro,omp,opencode,qwen,zeph}/**",
         "a coding agent obeys it",
     ),
     (".ssh/**", "it decides who may log in"),
@@ -79,6 +81,31 @@ mod tests {
     #[test]
     fn every_pattern_is_one() {
         assert_eq!(set().len(), PROTECTED.len());
+    }
+
+    /// What we write there for them, an agent must not write in our place.
+    #[test]
+    fn files_that_hosts_obey_are_protected() {
+        let (hosts, findings) = agents_host::hosts(None);
+        assert!(findings.is_empty(), "{findings:?}");
+        let mut seen = 0;
+        for host in &hosts {
+            let hooks = host.hooks.get().into_iter().flat_map(|it| {
+                [&it.project, &it.fallback_project, &it.hint_project].into_iter().flatten()
+            });
+            let servers = host.mcp.get().into_iter();
+            let servers = servers.flat_map(|it| it.project.iter().chain(&it.instead_project));
+            let agents = host.agents.get().into_iter().flat_map(|it| &it.project);
+            let skills = std::iter::once(&host.skills.project).chain(&host.skills.also_project);
+            for path in hooks.chain(servers).chain(agents).chain(skills) {
+                // Of a directory, what is in it.
+                let inside = path.as_path().join("x");
+                let is_protected = [path.as_path(), &inside].iter().any(|it| reason(it).is_some());
+                assert!(is_protected, "{}: {path}", host.id);
+                seen += 1;
+            }
+        }
+        assert!(seen > 40, "only {seen} paths were found");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) struct AgentExplainDocument {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct StepView {
-    /// `wins`, `shadowed`, `copy` (`sync` delivered it) or `invalid`
+    /// `wins`, `shadowed`, `copy` (`sync` delivered it), `waits` (nobody has agreed to it) or `invalid`
     standing: &'static str,
     /// `command-line`, `project`, `user`, `plugin`, `crate` or `bundled`
     scope: &'static str,
@@ -64,7 +64,7 @@ pub(super) fn run(found: &Found, output: &Output, name: &str) -> Result<ExitCode
         let place = candidate.file.as_ref().map_or("in the program", |it| it.as_str());
         let source = source_in_words(&candidate.source);
         output.line(format!("  {:8}  {source:8}  {place}", word(candidate.standing)))?;
-        let explained = matches!(candidate.standing, Standing::ShadowedBy(_) | Standing::Copy);
+        let explained = !matches!(candidate.standing, Standing::Wins | Standing::Invalid);
         if let Some(why) = found.why_not(candidate).filter(|_| explained) {
             output.line(format!("            {why}"))?;
         }
@@ -92,6 +92,7 @@ fn word(standing: Standing) -> &'static str {
         Standing::Wins => "wins",
         Standing::ShadowedBy(_) => "shadowed",
         Standing::Copy => "copy",
+        Standing::Held => "waits",
         Standing::Invalid => "invalid",
     }
 }

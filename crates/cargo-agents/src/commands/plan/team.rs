@@ -62,7 +62,7 @@ pub(crate) fn absent() -> Failure {
     use agents_system::explain::Code;
     Failure::new(ErrorKind::Usage, "this program was built without the engine `restate`")
         .code(Code::NotBuilt)
-        .hint("build it with `cargo install cargo-agents --features restate`")
+        .hint("build it from its sources: `cargo install --path crates/cargo-agents --features restate`")
 }
 
 impl Executor for Team {

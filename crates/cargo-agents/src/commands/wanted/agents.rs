@@ -92,7 +92,7 @@ fn is_in(dir: &AgentDir, file: &Utf8Path) -> bool {
 }
 
 /// What the definition was read from, and nothing else: it is this that is agreed to.
-fn content(
+pub(in crate::commands) fn content(
     definition: &AgentDefinition,
     file: &Utf8Path,
     dir: &AgentDir,

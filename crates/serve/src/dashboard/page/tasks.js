@@ -37,7 +37,8 @@ export function tasks(place) {
     if (!document) return show(place, el("h2", {}, "Tasks"), el("p", { class: "quiet" }, "Looking…"));
     const all = document.tasks ?? [];
     const running = all.filter((it) => it.state === "running").length;
-    const spent = all.reduce((sum, it) => sum + (it.parent ? 0 : it.cost ?? 0), 0);
+    // Each says what it spent itself, without those that it started.
+    const spent = all.reduce((sum, it) => sum + (it.cost ?? 0), 0);
     const told = [`${number(running)} running`, `${number(all.length)} shown`, spent > 0 && `${money(spent)} altogether`].filter(Boolean);
     show(place,
       el("h2", {}, "Tasks", el("small", {}, ` ${told.join(" · ")}`)),
