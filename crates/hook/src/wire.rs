@@ -21,7 +21,7 @@ use std::borrow::Cow;
 
 use agents_host::Event;
 use camino::Utf8PathBuf;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -394,6 +394,28 @@ pub fn whereabouts(bytes: &[u8]) -> Option<Utf8PathBuf> {
         .or_else(|error| serde_json::from_str(&mend::mend(bytes)).map_err(|_| error))
         .ok()?;
     found.cwd.or_else(|| found.workspaces.into_iter().next())
+}
+
+/// Whether what came in the words of Claude Code is said by Copilot CLI, which also runs the hooks of the project's `.claude/settings.json`.
+///
+/// It says when it was, and mostly not where its transcript is. Claude Code always says the latter, and not the former; before it does
+/// something it also says in which mode it is, so that nothing gets past a guard if it says more one day.
+#[must_use]
+pub fn is_by_copilot(bytes: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Said {
+        timestamp: Option<IgnoredAny>,
+        transcript_path: Option<IgnoredAny>,
+        permission_mode: Option<IgnoredAny>,
+    }
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
+    let said: Result<Said, _> = serde_json::from_slice(bytes)
+        .or_else(|error| serde_json::from_str(&mend::mend(bytes)).map_err(|_| error));
+    // Who cannot be understood is whoever was expected.
+    said.is_ok_and(|said| {
+        let without_mode = said.permission_mode.is_none();
+        said.transcript_path.is_none() || (said.timestamp.is_some() && without_mode)
+    })
 }
 
 /// The keys of a neutral answer.

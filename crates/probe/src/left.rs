@@ -5,6 +5,7 @@ use std::{
     io,
 };
 
+use agents_host::{Host, Overrides, Roots, Scope};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
@@ -79,11 +80,36 @@ impl Disk {
     }
 }
 
+/// Where any host would load what we leave there: the whole workspace, and of the home what the descriptions of hosts name, with the user's
+/// changes to them (the text of `hosts.toml`). What clients keep elsewhere, their sessions and logs, is their own history and may say what
+/// it likes.
+#[must_use]
+pub fn loaded_from(
+    overrides: Option<&str>,
+    home: &Utf8Path,
+    workspace: &Utf8Path,
+) -> Vec<Utf8PathBuf> {
+    let overrides = overrides.map(|text| Overrides { file: "hosts.toml".into(), text });
+    let (hosts, _) = agents_host::hosts(overrides);
+    let roots = Roots { home, workspace: None, env: &|_| None };
+    let of_host = |host: &Host| {
+        let it = host.paths(Scope::User, &roots);
+        let files = [it.hook_file, it.hook_file_fallback, it.hook_hint, it.mcp_file, it.agents_dir];
+        let more = [it.skills_read, it.agents_read, it.hook_files_read, it.mcp_files_read];
+        let more = more.into_iter().flatten().chain(it.mcp_file_instead);
+        files.into_iter().flatten().chain(it.instructions_file).chain(more).collect::<Vec<_>>()
+    };
+    let all: BTreeSet<Utf8PathBuf> = hosts.iter().flat_map(of_host).collect();
+    all.into_iter().chain([workspace.to_owned()]).collect()
+}
+
 /// The same disk at four times.
 #[derive(Debug, Clone, Copy)]
 pub struct Times<'a> {
     /// Where all of it is. What clients note about themselves has paths in it, and paths are no traces.
     pub root: &'a Utf8Path,
+    /// Where hosts load things from: [`loaded_from`].
+    pub loaded: &'a [Utf8PathBuf],
     /// Before we came.
     pub before: &'a Disk,
     /// After `sync`.
@@ -103,17 +129,21 @@ impl Times<'_> {
             let text = String::from_utf8_lossy(bytes);
             return Seen::No(format!("`{path}` is not as before:\n{text}"));
         }
+        if let Some(path) = self.later() {
+            let bytes = self.after.files.get(path).map(Vec::as_slice).unwrap_or_default();
+            let text = String::from_utf8_lossy(bytes);
+            return Seen::No(format!("`{path}` came after `sync`, and is ours:\n{text}"));
+        }
         let dir = self.dir();
         Seen::from(dir.is_none(), || {
             format!("the directory `{}` is left", dir.map_or("", |it| it.as_str()))
         })
     }
 
-    /// A file that is not as it was.
+    /// A file that `sync` touched, and that is not as it was.
     ///
-    /// Only what `sync` touched is looked at: what a client writes elsewhere, its sessions and logs, is its own
-    /// history and may say what it likes. Where it wrote to the same file in the meantime, that file is its configuration all the same: its
-    /// own change may be left, and nothing that names us.
+    /// Where a client wrote to the same file in the meantime, that file is its configuration all the same: its own change may be left, and
+    /// nothing that names us.
     fn file(&self) -> Option<&Utf8PathBuf> {
         let Self { before, synced, used, after, .. } = self;
         let mut touched = synced.files.iter().filter(|(path, bytes)| {
@@ -126,6 +156,26 @@ impl Times<'_> {
             was != is && (!by_client || is.is_none_or(|it| self.names_us(was, it)))
         });
         left.map(|(path, _)| path)
+    }
+
+    /// Something that `sync` did not touch and that names us where hosts load things from: our hooks, our server or a sync of their own
+    /// wrote it while the client worked.
+    fn later(&self) -> Option<&Utf8PathBuf> {
+        let Self { before, synced, after, .. } = self;
+        let is_loaded = |path: &Utf8Path| self.loaded.iter().any(|it| path.starts_with(it));
+        // What was agreed to is the workspace's, like `Cargo.lock`, and stays.
+        let counts = |path: &Utf8Path| is_loaded(path) && path.file_name() != Some("agents.lock");
+        let file = after.files.iter().find(|(path, is)| {
+            let was = before.files.get(*path);
+            let changed = was != Some(*is) && synced.files.get(*path) == was;
+            let text = [path.as_str().as_bytes(), is].concat();
+            changed && counts(path) && self.names_us(was, if was.is_none() { &text } else { is })
+        });
+        let dir = after.dirs.iter().find(|path| {
+            let new = !before.dirs.contains(*path) && !synced.dirs.contains(*path);
+            new && counts(path) && self.names_us(None, path.as_str().as_bytes())
+        });
+        file.map(|it| it.0).or(dir)
     }
 
     /// Whether it names us more often than it did: a user may have allowed our server before it came.

@@ -2,13 +2,13 @@
 //!
 //! Every name and sentence is one that no model and no host has by itself.
 
-use std::io;
+use std::{collections::BTreeMap, io};
 
 use agents_system::atomic;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Value, json};
 
-use crate::{client::Client, seen::Events};
+use crate::client::Client;
 
 /// The crate that the plugin is about.
 pub const CRATE: &str = "tiny-sql";
@@ -84,7 +84,7 @@ pub struct Registry<'a> {
     pub marks: Option<Marks<'a>>,
 }
 
-/// A hook for each of these events leaves a mark: a file with the event's name.
+/// A hook for each of these events leaves a mark: a line in a file with the event's name.
 #[derive(Debug, Clone, Copy)]
 pub struct Marks<'a> {
     /// As manifests write them.
@@ -93,18 +93,37 @@ pub struct Marks<'a> {
     pub dir: &'a Utf8Path,
 }
 
-/// Takes the marks that were left in a directory: the next ones are those of whatever comes next.
+/// How often each event left its mark.
+pub type Counts = BTreeMap<String, usize>;
+
+/// What a script does to leave one.
+#[must_use]
+pub fn leave_mark(dir: &Utf8Path, event: &str) -> String {
+    format!("cat > /dev/null\necho >> '{dir}/{event}'")
+}
+
+/// The marks that were left in a directory so far.
+///
+/// # Errors
+/// They cannot be read.
+pub fn count_marks(dir: &Utf8Path) -> io::Result<Counts> {
+    let mut counts = Counts::new();
+    for entry in dir.read_dir_utf8()? {
+        let entry = entry?;
+        let lines = fs_err::read_to_string(entry.path())?.lines().count();
+        counts.insert(entry.file_name().to_owned(), lines);
+    }
+    Ok(counts)
+}
+
+/// Takes them: the next ones are those of whatever comes next.
 ///
 /// # Errors
 /// They cannot be read, or not be removed.
-pub fn take_marks(dir: &Utf8Path) -> io::Result<Events> {
-    let mut events = Events::new();
-    for entry in dir.read_dir_utf8()? {
-        let entry = entry?;
-        fs_err::remove_file(entry.path())?;
-        events.insert(entry.file_name().to_owned());
-    }
-    Ok(events)
+pub fn take_marks(dir: &Utf8Path) -> io::Result<Counts> {
+    let counts = count_marks(dir)?;
+    counts.keys().try_for_each(|event| fs_err::remove_file(dir.join(event)))?;
+    Ok(counts)
 }
 
 impl Registry<'_> {
@@ -142,8 +161,7 @@ impl Registry<'_> {
         write_script(&plugin.join("guard.sh"), &guard)?;
         if let Some(Marks { events, dir }) = &self.marks {
             for event in *events {
-                let script = format!("cat > /dev/null\n: > '{dir}/{event}'");
-                write_script(&plugin.join(format!("mark-{event}.sh")), &script)?;
+                write_script(&plugin.join(format!("mark-{event}.sh")), &leave_mark(dir, event))?;
             }
         }
         Ok(())

@@ -23,7 +23,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::{
     client::{Client, Place, Scope},
     dialogue::{Dialogue, PROMPT},
-    left::{Disk, Times},
+    left::{Disk, Times, loaded_from},
     network, quiet,
     sample::{Marks, Registry, Servers, take_marks, write_workspace},
     seen::{After, Evidence, Seen, Thing},
@@ -149,7 +149,7 @@ impl Session<'_> {
 
         let trouble = self.prompt(client, &place, root, &mut watch)?;
         let requests = endpoint.requests();
-        let fired = take_marks(&marks)?;
+        let fired = take_marks(&marks)?.into_keys().collect();
         let used = Disk::of_user(&home, &workspace)?;
 
         over.store(true, Ordering::Relaxed);
@@ -161,10 +161,12 @@ impl Session<'_> {
             Ok(()) => {
                 let after = Disk::of_user(&home, &workspace)?;
                 let (before, synced, used, after) = (&before, &synced, &used, &after);
-                let clean = Times { root, before, synced, used, after }.clean();
+                let loaded = &loaded_from(self.hosts, &home, &workspace);
+                let clean = Times { root, loaded, before, synced, used, after }.clean();
                 let trouble = self.prompt(client, &place, root, &mut watch)?;
                 later = endpoint.requests();
-                After { clean, requests: &later, fired: take_marks(&marks)?, trouble }
+                let fired = take_marks(&marks)?.into_keys().collect();
+                After { clean, requests: &later, fired, trouble }
             }
             Err(ProbeError::Ours { command, said, .. }) => {
                 After::untold(&format!("`{command}` failed: {said}"))

@@ -30,7 +30,7 @@ use std::{
 
 use nix::{
     pty::{Winsize, openpty},
-    sys::signal::{Signal, kill},
+    sys::signal::{Signal, kill, killpg},
     unistd::Pid,
 };
 use rustix::termios::{LocalModes, tcgetattr, tcsetwinsize};
@@ -85,7 +85,7 @@ pub enum Editing {
     Keys,
 }
 
-/// A running program on a terminal. It is killed when this is dropped.
+/// A running program on a terminal. It is killed when this is dropped, and so is what it started in its process group.
 pub struct Terminal {
     child: Child,
     keyboard: File,
@@ -182,6 +182,12 @@ impl Terminal {
         self.seen.state().screen()
     }
 
+    /// Whether nobody draws on it any more.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.seen.state().ended
+    }
+
     /// Whether the cursor can be seen.
     #[must_use]
     pub fn shows_cursor(&self) -> bool {
@@ -242,7 +248,10 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have ended already. It leads a session, and so a group.
+        if let (Ok(None), Ok(id)) = (self.child.try_wait(), i32::try_from(self.child.id())) {
+            let _ = killpg(Pid::from_raw(id), Signal::SIGKILL);
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

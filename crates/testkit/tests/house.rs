@@ -39,7 +39,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     // Hosts that are started to see what they load; the model is the scripted one.
-    ("agents-probe", &["agents-system", "agents-model"]),
+    ("agents-probe", &["agents-system", "agents-host", "agents-model"]),
     (
         "agents-tool",
         &[
@@ -138,7 +138,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("agents-testkit", &["agents-model"]),
     // Suites stand outside the house; they use the program as everybody does.
     ("hosts-suite", &["agents-system", "agents-plugin", "agents-probe", "agents-testkit"]),
-    ("models-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
+    // What only programs that embed us can ask of a provider.
+    ("models-suite", &["agents-system", "agents-model", "agents-testkit", "hosts-suite"]),
     ("mcp-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("dashboard-suite", &["agents-system", "agents-testkit", "hosts-suite"]),
     ("restate-suite", &["agents-system", "agents-testkit", "hosts-suite"]),

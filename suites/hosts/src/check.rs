@@ -8,26 +8,24 @@ use std::time::{Duration, Instant};
 use agents_probe::{
     client::{Client, Place, Scope},
     dialogue::{Dialogue, PROMPT},
-    left::{Files, Times},
-    sample::{Servers, take_marks},
+    left::{Files, Times, loaded_from},
+    sample::{Servers, count_marks, take_marks},
     seen::{After, Evidence, Thing},
 };
-use agents_system::process::{Captured, ending};
+use agents_system::process::ending;
 use agents_testkit::endpoint::{Endpoint, Reply};
 use anyhow::Context as _;
 use camino::{Utf8Path, Utf8PathBuf};
 use hosts_suite::{client, install::Prefix, table::Verdict, tree::lost_line};
 
 use crate::{
-    events,
+    beside, events,
     ground::Ground,
     occasion::{self, Occasion, Talk},
-    probed,
+    probed::{self, Wanted},
     report::{Column, Row},
+    seat::{self, PATIENCE, account},
 };
-
-/// More than a client needs for one session, on any machine.
-const PATIENCE: Duration = Duration::from_secs(180);
 
 /// How long a hook may live on after its client.
 const LATE: Duration = Duration::from_secs(10);
@@ -37,22 +35,37 @@ const LATE: Duration = Duration::from_secs(10);
 pub(crate) struct Manner {
     pub(crate) scope: Scope,
     pub(crate) servers: Servers,
+    /// The host that is configured besides.
+    pub(crate) beside: Option<&'static str>,
+}
+
+/// What all clients are looked at with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tools<'a> {
+    pub(crate) prefix: &'a Prefix,
+    /// Where our programs are.
+    pub(crate) built: &'a Utf8Path,
+    pub(crate) network: Wanted,
+    pub(crate) afterwards: Afterwards,
+}
+
+/// What becomes of home and workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Afterwards {
+    Gone,
+    Kept,
 }
 
 /// Brings one client everything, lets it work, and takes everything back. What keeps us from it is told in the row, so that the
 /// others have theirs.
-pub(crate) fn check(
-    client: &dyn Client,
-    manner: Manner,
-    prefix: &Prefix,
-    built: &Utf8Path,
-    keep: bool,
-) -> Row {
-    let version = prefix.version(client::package(client));
+pub(crate) fn check(client: &dyn Client, manner: Manner, tools: Tools<'_>) -> Row {
+    let version = tools.prefix.version(client::package(client));
     let version = version.unwrap_or_else(|_| "?".to_owned());
-    let Manner { scope, servers } = manner;
-    let mut row = Row::new([client.host(), &version, scope.word(), servers.word()]);
-    if let Err(error) = look(&mut row, client, manner, prefix, built, keep) {
+    let Manner { scope, servers, beside } = manner;
+    let name = beside.map(|other| format!("{} beside {other}", client.host()));
+    let name = name.unwrap_or_else(|| client.host().to_owned());
+    let mut row = Row::new([&name, &version, scope.word(), servers.word()]);
+    if let Err(error) = look(&mut row, client, manner, tools) {
         row.fail(format!("{error:#}"));
     }
     row
@@ -61,10 +74,8 @@ pub(crate) fn check(
 fn look(
     row: &mut Row,
     client: &dyn Client,
-    Manner { scope, servers }: Manner,
-    prefix: &Prefix,
-    built: &Utf8Path,
-    keep: bool,
+    Manner { scope, servers, beside }: Manner,
+    Tools { prefix, built, network, afterwards }: Tools<'_>,
 ) -> anyhow::Result<()> {
     let mut dialogue = Dialogue::new(client, servers).with_failure(client);
     let model = Talk::new(move |request| dialogue.reply(request));
@@ -76,13 +87,21 @@ fn look(
     let (url, name) = (endpoint.url(), endpoint.model());
     let (program, path) = (program.as_path(), path.as_os_str());
     let place = Place { program, path, home: &home, workspace: &workspace, url: &url, model: name };
-    let files = client.files(&place);
+    let mapped = events::mapped(&ground, client.host())?;
+    let mut files = client.files(&place);
+    let other = beside.map(|it| agents_probe::client::of_host(it).context("no such client"));
+    let other = other.transpose()?;
+    if other.is_some() {
+        beside::count_events(&mut files, client.host(), &mapped, &ground.happened())?;
+    }
+    files.extend(other.iter().flat_map(|it| it.files(&place)));
     for (path, text) in &files {
         ground.own(path, text);
     }
 
     let before = ground.disk()?;
-    ground.sync(client.host(), scope)?;
+    let hosts: Vec<&str> = std::iter::once(client.host()).chain(beside).collect();
+    ground.sync(&hosts, scope)?;
     let synced = ground.disk()?;
     row.set(Column::Kept, kept(&home, &files, &synced.files));
 
@@ -92,39 +111,48 @@ fn look(
     let session = client.prompt(&place, PROMPT).deadline(PATIENCE).capture();
     let requests = endpoint.requests();
     let mut said = session.map_or_else(|error| error.to_string(), |done| account(&done));
-    let mapped = events::mapped(&ground, client.host())?;
-    let mut fired = take_marks(&ground.marks())?;
     // How servers are registered makes no difference to hooks: once is enough.
     let occasions = match servers {
         Servers::One => occasion::of(client, &place),
         Servers::Each => Vec::new(),
     };
     let brought: Vec<&str> = occasions.iter().map(|it| it.event).collect();
-    for Occasion { event, calls, model: mut says } in occasions {
+    for Occasion { event, calls, model: mut says, seat } in occasions {
         model.becomes(move |request| says.reply(request));
+        let left = || count_marks(&ground.marks()).is_ok_and(|it| it.contains_key(event));
         for call in calls {
-            let done = call.deadline(PATIENCE).capture();
-            let done = done.map_or_else(|error| error.to_string(), |done| account(&done));
-            said += &format!("\n--- for {event}\n{done}");
+            said += &format!("\n--- for {event}\n{}", seat::run(call, &seat, left));
         }
         // OpenCode does not wait for what is called when a session is deleted: that is still at work when the client is gone.
         let end = Instant::now() + LATE;
-        loop {
-            fired.extend(take_marks(&ground.marks())?);
-            if fired.contains(event) || Instant::now() > end {
-                break;
-            }
+        while !left() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+    if other.is_some() {
+        let verdict = || {
+            let (happened, ours) =
+                (count_marks(&ground.happened())?, count_marks(&ground.marks())?);
+            anyhow::Ok(beside::once(&happened, &ours))
+        };
+        let end = Instant::now() + LATE;
+        while verdict()? != Verdict::Yes && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        row.set(Column::Once, verdict()?);
+    }
+    let mapped = mapped.into_keys().collect();
+    let fired = take_marks(&ground.marks())?.into_keys().collect();
     let verdict = events::judge(client.host(), &mapped, &fired, &brought);
     row.set(Column::Loaded(Thing::Events), verdict);
 
     let used = ground.disk()?;
     ground.agents(&["uninstall"])?;
     let after = ground.disk()?;
-    let root = ground.root();
-    let times = Times { root: &root, before: &before, synced: &synced, used: &used, after: &after };
+    let (root, loaded) = (ground.root(), loaded_from(None, &home, &workspace));
+    let (root, loaded) = (root.as_path(), loaded.as_slice());
+    let (before, synced, used, after) = (&before, &synced, &used, &after);
+    let times = Times { root, loaded, before, synced, used, after };
 
     // After `uninstall` the model tries nothing any more.
     model.becomes(|_| Reply::text("Thank you, that is all."));
@@ -132,7 +160,7 @@ fn look(
     let again = client.prompt(&place, PROMPT).deadline(PATIENCE).capture();
     let again = again.context("the second session")?;
     let trouble = (!again.status.success()).then(|| ending(again.status));
-    let (later, late) = (endpoint.requests(), take_marks(&ground.marks())?);
+    let (later, late) = (endpoint.requests(), take_marks(&ground.marks())?.into_keys().collect());
     let after = After { clean: times.clean(), requests: &later, fired: late, trouble };
 
     let (tool, _) = servers.call(client);
@@ -149,19 +177,17 @@ fn look(
     for thing in Thing::ALL.into_iter().filter(|it| *it != Thing::Events) {
         row.set(Column::Loaded(thing), evidence.of(thing).into());
     }
-    row.set(Column::Probed, probed::agrees(client, program, path, &ground)?);
+    if other.is_none() {
+        row.set(Column::Probed, probed::agrees(client, program, path, &ground, network)?);
+    }
 
     if !row.is_good() {
         row.note(format!("{said}\n--- after uninstall\n{}", account(&again)));
     }
-    if keep {
+    if afterwards == Afterwards::Kept {
         row.note(format!("  left in {}", ground.keep()));
     }
     Ok(())
-}
-
-fn account(done: &Captured) -> String {
-    format!("{}\n{}", ending(done.status), done.said())
 }
 
 /// Nothing that the user wrote is gone: every line of every file still stands, in its order.

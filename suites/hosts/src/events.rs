@@ -1,8 +1,10 @@
-//! Which events a host really fires in a session without a terminal.
+//! Which events a host really fires.
 //!
 //! The plugin of this suite has a hook for every event that leaves a mark. What the host's description maps must leave one, in
-//! an ordinary session or in one of its own ([`occasion`](crate::occasion)); what cannot is listed here, with what was tried, and must not: an exception
-//! that is none any more is noticed, too.
+//! an ordinary session or in one of its own ([`occasion`](crate::occasion)). What an ordinary session does not bring about must not
+//! leave one there: an exception that is none any more is noticed, too.
+
+use std::collections::BTreeMap;
 
 use agents_probe::{quiet, seen::Events};
 use anyhow::Context as _;
@@ -11,49 +13,17 @@ use serde_json::Value;
 
 use crate::ground::Ground;
 
-/// An event that a host has, and that no session of this suite sees.
-pub(crate) struct Exception {
-    event: &'static str,
-    host: &'static str,
-    /// What was tried.
-    tried: &'static str,
-}
-
-const EXCEPTIONS: &[Exception] = &[
-    Exception {
-        event: "SessionEnd",
-        host: "qwen",
-        tried: "with `-p` it ends without it, also after `/compress` and with `--continue`",
-    },
-    Exception {
-        event: "PermissionRequest",
-        host: "opencode",
-        tried: "with `\"bash\": \"ask\"` it requests permission and refuses by itself, without the plugin's `permission.ask`",
-    },
-    Exception {
-        event: "PermissionRequest",
-        host: "qwen",
-        tried: "`-p` without `--yolo`: no hook is run for a command that would need permission",
-    },
-    Exception {
-        event: "Notification",
-        host: "claude",
-        tried: "a tool that needs permission is refused without one",
-    },
-    Exception {
-        event: "Notification",
-        host: "gemini",
-        tried: "without `--yolo` a tool that needs permission is not offered to the model at all",
-    },
-];
+/// The events that a host has, with what it calls them.
+pub(crate) type Mapped = BTreeMap<String, String>;
 
 /// What the host's description maps, as our program tells it.
-pub(crate) fn mapped(ground: &Ground, host: &str) -> anyhow::Result<Events> {
+pub(crate) fn mapped(ground: &Ground, host: &str) -> anyhow::Result<Mapped> {
     let told = ground.agents(&["hook", "explain", host, "--json"])?.stdout_text();
     let told: Value = serde_json::from_str(&told)?;
     let events = told["events"].as_array().context("no events in `hook explain`")?;
-    let events = events.iter().filter(|it| it["called"].is_string());
-    Ok(events.filter_map(|it| it["event"].as_str().map(str::to_owned)).collect())
+    let pair =
+        |it: &Value| Some((it["event"].as_str()?.to_owned(), it["called"].as_str()?.to_owned()));
+    Ok(events.iter().filter_map(pair).collect())
 }
 
 /// Whether each event that the host has left its mark; `brought` are those that had a session of their own.
@@ -72,14 +42,6 @@ pub(crate) fn judge(host: &str, mapped: &Events, left: &Events, brought: &[&str]
     Verdict::from(after_all.is_empty(), || {
         format!("listed as not fired, and fired: {}", list(after_all))
     })
-}
-
-/// The exceptions, for the page.
-pub(crate) fn exceptions() -> String {
-    let line = |Exception { event, host, tried }: &Exception| {
-        format!("  - `{event}` in `{host}`: {tried}.\n")
-    };
-    EXCEPTIONS.iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -115,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_session_does_not_bring_about_has_another_or_a_reason() {
+    fn what_one_session_does_not_bring_about_has_another() {
         let (program, path) = ("/c".into(), "/".as_ref());
         let (home, workspace) = ("/h".into(), "/w".into());
         let place = Place { program, path, home, workspace, url: "http://x", model: "m" };
@@ -124,7 +86,6 @@ mod tests {
             let host = client.host();
             told.extend(occasion::of(client.as_ref(), &place).iter().map(|it| (it.event, host)));
         }
-        told.extend(EXCEPTIONS.iter().map(|it| (it.event, it.host)));
         told.sort_unstable();
         let pairs = quiet::ALL.iter().flat_map(|it| it.hosts.iter().map(|host| (it.event, *host)));
         let mut quiet: Vec<(&str, &str)> = pairs.collect();

@@ -36,6 +36,7 @@ impl Ground {
         let ground = Self { sample, program };
         let (dir, log, marks) = (ground.path("registry"), ground.log(), ground.marks());
         fs_err::create_dir_all(&marks)?;
+        fs_err::create_dir_all(ground.happened())?;
         let events = Some(Marks { events: EVENTS, dir: &marks });
         let server = built.join("notes-server");
         let registry = Registry { dir: &dir, server: (&server, &[]), log: &log, marks: events };
@@ -51,6 +52,11 @@ impl Ground {
     /// What hooks leave here: a file for each event.
     pub(crate) fn marks(&self) -> Utf8PathBuf {
         self.path("marks")
+    }
+
+    /// What hooks of the user's own leave here, likewise.
+    pub(crate) fn happened(&self) -> Utf8PathBuf {
+        self.path("happened")
     }
 
     /// The directory that our program is in.
@@ -102,9 +108,12 @@ impl Ground {
         })
     }
 
-    /// `init` and `sync` for one host; a second `sync` must have nothing to do.
-    pub(crate) fn sync(&self, host: &str, scope: Scope) -> anyhow::Result<()> {
-        self.agents(&["init", "--add-agent", host, "--hook-scope", scope.word()])?;
+    /// `init` and `sync` for these hosts; a second `sync` must have nothing to do.
+    pub(crate) fn sync(&self, hosts: &[&str], scope: Scope) -> anyhow::Result<()> {
+        let added = hosts.iter().flat_map(|host| ["--add-agent", host]);
+        let args: Vec<&str> =
+            ["init", "--hook-scope", scope.word()].into_iter().chain(added).collect();
+        self.agents(&args)?;
         self.agents(&["sync"])?;
         self.agents(&["sync", "--check"])?;
         Ok(())

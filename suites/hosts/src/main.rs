@@ -13,19 +13,23 @@
 //! | [`ground`] | a home, a workspace and a registry; our own commands |
 //! | [`check`] | what is looked at, client by client |
 //! | [`occasion`] | sessions of their own for events that an ordinary one does not bring about |
-//! | [`events`] | which events a client fires, and which it does not |
+//! | [`seat`] | such a session, without a terminal or at one |
+//! | [`beside`] | another host in the same workspace, and how often something happened |
+//! | [`events`] | which events a client fires |
 //! | [`probed`] | whether `doctor --probe` sees the same |
 //! | [`report`] | the table |
 //!
 //! A run has two halves. The first has the network: it installs and builds. Then the suite starts itself
 //! again in a network namespace with nothing but loopback in it, where the model and the clients meet.
 
+mod beside;
 mod check;
 mod events;
 mod ground;
 mod occasion;
 mod probed;
 mod report;
+mod seat;
 
 use std::process::ExitCode;
 
@@ -34,13 +38,16 @@ use anyhow::bail;
 use camino::Utf8PathBuf;
 use clap::Parser;
 use hosts_suite::{
-    client::{self, Client},
+    client::{self, Client, Scope},
     confine,
     install::{self, Prefix},
     table,
 };
 
-use self::check::Manner;
+use self::{
+    check::{Afterwards, Manner, Tools},
+    probed::Wanted,
+};
 
 /// Start real coding agents after a sync and see what reached them
 #[derive(Debug, Parser)]
@@ -96,11 +103,25 @@ fn run(
     prefix: &Prefix,
     built: &Utf8PathBuf,
 ) -> anyhow::Result<ExitCode> {
+    let tools = Tools {
+        prefix,
+        built,
+        network: if args.unconfined { Wanted::Any } else { Wanted::Own },
+        afterwards: if args.keep { Afterwards::Kept } else { Afterwards::Gone },
+    };
     let mut rows = Vec::new();
     for client in clients {
-        for (scope, servers) in both(client.scopes(), &[Servers::One, Servers::Each]) {
-            let manner = Manner { scope, servers };
-            let row = check::check(client.as_ref(), manner, prefix, built, args.keep);
+        let host = client.host();
+        let pairs = beside::PAIRS.into_iter().filter(|(it, _)| *it == host);
+        let alone = both(client.scopes(), &[Servers::One, Servers::Each]).into_iter();
+        let alone = alone.map(|(scope, servers)| Manner { scope, servers, beside: None });
+        let together = pairs.map(|(_, other)| Manner {
+            scope: Scope::Project,
+            servers: Servers::One,
+            beside: Some(other),
+        });
+        for manner in alone.chain(together) {
+            let row = check::check(client.as_ref(), manner, tools);
             row.tell();
             rows.push(row);
         }
@@ -108,8 +129,7 @@ fn run(
     if args.update_docs && rows.iter().all(table::Row::is_good) {
         report::write_proven(clients, prefix)?;
     }
-    let after = report::after();
-    table::conclude(&rows, args.update_docs.then(|| report::page(&after)).as_ref())
+    table::conclude(&rows, args.update_docs.then_some(&report::PAGE))
 }
 
 /// Each of one kind with each of the other.

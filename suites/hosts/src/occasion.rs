@@ -7,7 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agents_probe::client::{Client, Place};
 use agents_system::process::Call;
-use agents_testkit::endpoint::{Reply, Request, Script, Usage};
+use agents_testkit::{
+    endpoint::{Reply, Request, Script, Usage},
+    terminal::keys,
+};
 use serde_json::{Value, json};
 
 /// One such session.
@@ -16,6 +19,15 @@ pub(crate) struct Occasion {
     pub(crate) event: &'static str,
     pub(crate) calls: Vec<Call>,
     pub(crate) model: Model,
+    pub(crate) seat: Seat,
+}
+
+/// Where the client runs.
+pub(crate) enum Seat {
+    /// Without a terminal.
+    Nowhere,
+    /// At one, with somebody who types: what is waited for on the screen, and which keys are pressed then.
+    Terminal(&'static [(&'static str, &'static [&'static str])]),
 }
 
 /// A model that says one thing now and another later.
@@ -71,12 +83,28 @@ impl Model {
     }
 }
 
+/// What Claude Code wants to know about a folder first; the other answer is the usual one.
+const TRUST: (&str, &[&str]) = ("Yes, I trust this folder", &[keys::DOWN, keys::ENTER]);
+
+/// And about a key that it finds.
+const KEY: (&str, &[&str]) = ("Do you want to use this API key?", &[keys::UP, keys::ENTER]);
+/// What Qwen Code wants to know about a server of the workspace.
+const APPROVE: (&str, &[&str]) = ("1. Approve this server", &[keys::ENTER]);
+/// How somebody ends a session, once they have an answer.
+const QUIT: (&str, &[&str]) = ("So it is.", &["/quit", keys::ENTER]);
+
 /// Those of a client.
 pub(crate) fn of(client: &dyn Client, place: &Place<'_>) -> Vec<Occasion> {
     let prompt = |text: &str| client.prompt(place, text);
     let shell = || Model::calls(client.shell(), client.shell_input("touch asked.txt"));
     let settings = |json: Value| prompt("Go on.").env("OPENCODE_CONFIG_CONTENT", json.to_string());
-    let one = |event, call: Call, model| Occasion { event, calls: vec![call], model };
+    let several =
+        |event, calls: Vec<Call>, model| Occasion { event, calls, model, seat: Seat::Nowhere };
+    let one = |event, call: Call, model| several(event, vec![call], model);
+    let at_terminal = |event, call: Call, model, keys| {
+        let call = call.env("TERM", "xterm-256color").without_env("NO_COLOR");
+        Occasion { seat: Seat::Terminal(keys), ..one(event, call, model) }
+    };
     // What is typed as a command is about the session before it.
     let typed = |command: &str| vec![prompt("Go on."), prompt(command).arg("--continue")];
     match client.host() {
@@ -94,16 +122,22 @@ pub(crate) fn of(client: &dyn Client, place: &Place<'_>) -> Vec<Occasion> {
         "claude" => {
             // What the user's settings allow is not asked for, and this is not among it.
             let file = place.workspace.join("asked.txt");
-            let write = Model::calls("Write", json!({"file_path": file, "content": "x"}));
+            let write = || Model::calls("Write", json!({"file_path": file, "content": "x"}));
+            let asks = ["--permission-mode", "default"];
+            let session =
+                place.call(client).args(["--model", place.model]).args(asks).arg("Go on.");
             vec![
-                one("PermissionRequest", prompt("Go on."), write),
-                Occasion { event: "PreCompact", calls: typed("/compact"), model: Model::silent() },
+                one("PermissionRequest", prompt("Go on."), write()),
+                several("PreCompact", typed("/compact"), Model::silent()),
+                at_terminal("Notification", session, write(), &[TRUST, KEY]),
             ]
         }
         "opencode" => {
             let limit = json!({"limit": {"context": 20_000, "output": 1_000}});
             let models = json!({"provider": {"scripted": {"models": {place.model: limit}}}});
             let delete = "\"$1\" session list --format json | grep -o 'ses_[A-Za-z0-9]*' | head -n 1 | xargs \"$1\" session delete";
+            let ask = json!({"permission": {"bash": "ask"}}).to_string();
+            let session = place.call(client).args(["--prompt", "Go on."]);
             vec![
                 one("PreCompact", settings(models), shell().too_long()),
                 one(
@@ -111,22 +145,34 @@ pub(crate) fn of(client: &dyn Client, place: &Place<'_>) -> Vec<Occasion> {
                     place.call(client).through("sh", ["-c", delete]),
                     Model::silent(),
                 ),
+                at_terminal(
+                    "PermissionRequest",
+                    session.env("OPENCODE_CONFIG_CONTENT", ask),
+                    shell(),
+                    &[],
+                ),
             ]
+        }
+        "gemini" => {
+            let session = place.call(client).args(["--model", place.model, "-i", "Go on."]);
+            vec![at_terminal("Notification", session, shell(), &[])]
         }
         "copilot" => {
             let input = json!({"command": "sleep 1", "description": "Waits", "mode": "async"});
             let in_background = Model::calls(client.shell(), input);
             vec![
                 one("Notification", prompt("Go on."), in_background),
-                Occasion {
-                    event: "PreCompact",
-                    calls: typed("/compact"),
-                    model: shell().too_long(),
-                },
+                several("PreCompact", typed("/compact"), shell().too_long()),
             ]
         }
         "qwen" => {
-            vec![Occasion { event: "PreCompact", calls: typed("/compress"), model: shell() }]
+            let session =
+                || place.call(client).args(["--approval-mode", "default", "-i", "Go on."]);
+            vec![
+                several("PreCompact", typed("/compress"), shell()),
+                at_terminal("PermissionRequest", session(), shell(), &[APPROVE]),
+                at_terminal("SessionEnd", session(), Model::silent(), &[QUIT]),
+            ]
         }
         _ => Vec::new(),
     }

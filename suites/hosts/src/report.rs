@@ -8,8 +8,6 @@ use hosts_suite::{
     table::{self, Page},
 };
 
-use crate::events;
-
 /// One client with one scope.
 pub(crate) type Row = table::Row<Column>;
 
@@ -18,6 +16,7 @@ pub(crate) type Row = table::Row<Column>;
 pub(crate) enum Column {
     Kept,
     Loaded(Thing),
+    Once,
     Probed,
 }
 
@@ -35,21 +34,15 @@ impl table::Column for Column {
         (Self::Loaded(Thing::Agent), Thing::Agent.words()),
         (Self::Loaded(Thing::Delegated), Thing::Delegated.words()),
         (Self::Loaded(Thing::Events), Thing::Events.words()),
+        (Self::Once, "and once"),
         (Self::Loaded(Thing::Clean), Thing::Clean.words()),
         (Self::Loaded(Thing::Alone), Thing::Alone.words()),
         (Self::Probed, "`doctor --probe` agrees"),
     ];
 }
 
-/// What the columns of the page mean.
-pub(crate) fn after() -> String {
-    AFTER.replace("@EXCEPTIONS@", &events::exceptions())
-}
-
 /// The page with the table.
-pub(crate) fn page(after: &str) -> Page<'_> {
-    Page { name: "real-hosts.md", before: BEFORE, after }
-}
+pub(crate) const PAGE: Page<'static> = Page { name: "real-hosts.md", before: BEFORE, after: AFTER };
 
 /// Writes down which versions everything was seen in, for whoever probes another one.
 pub(crate) fn write_proven(clients: &[Box<dyn Client>], prefix: &Prefix) -> anyhow::Result<()> {
@@ -74,9 +67,9 @@ const AFTER: &str = "\
     - **context told**: what we say at the start of a session is in what the client sent to the model.\n\
     - **deny blocks**: the command that the plugin's hook denies was tried and left no file; **reason told**: the model got the hook's own words; **others run**: the next command made its file.\n\
     - **agent offered**: name and description of the plugin's agent are in what the client sent to the model; **agent runs**: when the model hands it a task, the agent asks the model with its own prompt, and the session hears its answer.\n\
-    - **every event fires**: a hook for every event of the host's description was run in that session, or (in the rows with `one`) in one of its own: with a conversation that is too long, a tool that needs permission, a command in the background, a session that is deleted. Not seen:\n\
-    @EXCEPTIONS@\
-    - **clean after uninstall**: every file that `sync` touched is as it was, except for what the client wrote itself, which has none of our names in it, and for `agents.lock`, which is the workspace's; no directory that `sync` made is left empty.\n\
+    - **every event fires**: a hook for every event of the host's description was run in that session, or (in the rows with `one`) in one of its own: with a conversation that is too long, a tool that needs permission, a command in the background, a session that is deleted, somebody at a terminal who is asked or quits.\n\
+    - **and once**: two hosts are configured in one workspace, of which one also runs the hooks of the other's file. A hook of the user's own counted the events of the host, and each of them reached the plugin's hook once.\n\
+    - **clean after uninstall**: every file that `sync` touched is as it was, except for what the client wrote itself, which has none of our names in it, and for `agents.lock`, which is the workspace's; no directory that `sync` made is left empty; and nothing that came during the session names us anywhere in the workspace, or in the home where any host would load it.\n\
     - **starts without us**: the client works afterwards, knows neither the skill nor the tool, the agent or the hint any more, and runs no hook of ours.\n\
     - **`doctor --probe` agrees**: [`cargo agents doctor --probe`](doctor.md) says yes to all that it looks at, with the same settings.\n";
 

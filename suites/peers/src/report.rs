@@ -2,13 +2,17 @@
 
 use std::{io::Write as _, process::ExitCode};
 
-use hosts_suite::table::{Page, render};
+use hosts_suite::{
+    say,
+    table::{Page, render},
+};
 
 use crate::{
     measure::Measured,
     once::Sample,
     program::Who,
     scenes::{Scene, Seen, Verdict},
+    trace::ports,
 };
 
 /// Everything that was seen.
@@ -20,7 +24,8 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Both tables on standard output and, if asked for, on the page; 1 where we did not do what must be done.
+    /// Both tables on standard output and, if asked for, on the page; 1 where we did not do what must be done, or
+    /// what we claim of our speed is not so.
     pub(crate) fn conclude(&self, update_docs: bool) -> anyhow::Result<ExitCode> {
         let (costs, behaviour) = (self.costs(), self.behaviour());
         writeln!(std::io::stdout(), "{costs}\n{behaviour}")?;
@@ -33,7 +38,9 @@ impl Report {
             ))?;
         }
         let bad = |seen: &[Seen; 2]| seen[0].verdict == Verdict::Bad;
-        let all_good = !self.scenes.iter().any(|(_, seen)| bad(seen));
+        let slower: Vec<String> = self.measured.iter().flat_map(short).collect();
+        slower.iter().for_each(|it| say(it));
+        let all_good = slower.is_empty() && !self.scenes.iter().any(|(_, seen)| bad(seen));
         Ok(if all_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
@@ -81,16 +88,39 @@ impl Report {
     }
 }
 
+fn wall(sample: &Sample) -> f64 {
+    sample.wall.as_secs_f64() * 1000.0
+}
+
+fn cpu(sample: &Sample) -> f64 {
+    sample.cpu.as_secs_f64() * 1000.0
+}
+
+/// Theirs by ours, of every round.
+fn ratio(measured: &Measured, of: fn(&Sample) -> f64) -> Spread {
+    Spread::of(measured.rounds.iter().map(|[ours, peer]| of(peer) / of(ours)))
+}
+
+/// Where we are not better: slower, or asking somebody.
+fn short(measured: &Measured) -> Vec<String> {
+    let name = measured.case.name;
+    let times = [("wall", ratio(measured, wall)), ("CPU", ratio(measured, cpu))];
+    // What was not measured is no better than what is slow.
+    let slow = times.into_iter().filter(|(_, it)| it.median.is_nan() || it.median < 1.0);
+    let mut all: Vec<String> =
+        slow.map(|(what, it)| format!("{name}: NOT GOOD: {what} time, {}", it.told())).collect();
+    let asked = &measured.traced[0].asked;
+    if !asked.is_empty() {
+        all.push(format!("{name}: NOT GOOD: ours asks ports {}", ports(asked)));
+    }
+    all
+}
+
 fn row(measured: &Measured) -> Vec<String> {
-    let ratio = |of: fn(&Sample) -> f64| {
-        let ratios = measured.rounds.iter().map(|[ours, peer]| of(peer) / of(ours));
-        Spread::of(ratios).told()
-    };
+    let ratio = |of| ratio(measured, of).told();
     let median = |at: usize, of: fn(&Sample) -> f64| {
         Spread::of(measured.rounds.iter().map(|pair| of(&pair[at]))).median
     };
-    let wall = |sample: &Sample| sample.wall.as_secs_f64() * 1000.0;
-    let cpu = |sample: &Sample| sample.cpu.as_secs_f64() * 1000.0;
     // Below 2^53 there is nothing to lose, and no program is that large.
     let memory = |sample: &Sample| sample.memory as f64 / 1024.0;
     let [ours, peer] = &measured.traced;
@@ -165,7 +195,31 @@ const BEHAVIOUR: &str = "## What they do\n\n\
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::measure::CASES;
+
+    #[test]
+    fn whoever_is_slower_or_asks_somebody_is_not_good() {
+        let sample = |wall, cpu| {
+            let [wall, cpu] = [wall, cpu].map(Duration::from_millis);
+            Sample { wall, cpu, memory: 1 }
+        };
+        let told = |[wall, cpu]: [u64; 2], asked: &[u16]| {
+            let pair = [sample(10, 10), sample(wall, cpu)];
+            let mut it =
+                Measured { case: &CASES[0], rounds: vec![pair; 3], traced: Default::default() };
+            it.traced[0].asked = asked.to_vec();
+            short(&it)
+        };
+        assert!(told([10, 10], &[]).is_empty());
+        assert!(told([9, 20], &[])[0].contains("wall time, **0.9**"));
+        assert!(told([20, 9], &[])[0].contains("CPU time"));
+        assert_eq!(told([20, 20], &[443]), ["help: NOT GOOD: ours asks ports 443"]);
+        let none = Measured { case: &CASES[0], rounds: Vec::new(), traced: Default::default() };
+        assert_eq!(short(&none).len(), 2);
+    }
 
     #[test]
     fn a_spread_is_told_by_its_quartiles() {

@@ -4,9 +4,10 @@ use std::{collections::BTreeSet, process::Command};
 
 use agents_system::process::find_program;
 use agents_testkit::{scratch::Scratch, through::through};
+use anyhow::ensure;
 use camino::Utf8Path;
 
-use crate::run;
+use crate::run::{self, Run};
 
 /// What was seen of a whole process tree.
 #[derive(Debug, Clone, Default)]
@@ -14,11 +15,13 @@ pub(crate) struct Traced {
     pub(crate) calls: usize,
     /// The ports that were connected or sent to over a network.
     pub(crate) asked: Vec<u16>,
+    /// How the command ended: whoever fails at once asks nobody, either.
+    pub(crate) code: Option<i32>,
 }
 
 /// That there is a program that counts: a page without these figures would say less than it promises.
 pub(crate) fn check() -> anyhow::Result<()> {
-    anyhow::ensure!(
+    ensure!(
         find_program("strace").is_some(),
         "there is no `strace`, which counts system calls\nhint: `apt-get install strace`"
     );
@@ -35,8 +38,16 @@ pub(crate) fn trace(
     let before = ["strace", "-f", "-qq", "-e", "signal=none", "-o", log.as_str(), "--"];
     let mut traced = run::as_before(through(&before, command), command);
     let bytes = input.map(fs_err::read).transpose()?.unwrap_or_default();
-    run::start(&mut traced, &bytes)?.wait(run::USUAL)?;
-    Ok(read(&String::from_utf8_lossy(&fs_err::read(&log)?)))
+    let ran = run::start(&mut traced, &bytes)?.wait(run::USUAL)?;
+    counted(&ran, &String::from_utf8_lossy(&fs_err::read(&log).unwrap_or_default()))
+}
+
+/// What was counted, if anything was: where nobody may look at other processes, there is a log with nothing in it, or none.
+fn counted(ran: &Run, log: &str) -> anyhow::Result<Traced> {
+    let seen = read(log);
+    ensure!(ran.status.is_some(), "what is counted does not end");
+    ensure!(seen.calls > 0, "`strace` saw no system call ({}): {}", ran.ending(), ran.stderr);
+    Ok(Traced { code: ran.code(), ..seen })
 }
 
 /// What a log says: a line for each call, with the id of its process in front; one that is interrupted by another process has
@@ -55,7 +66,7 @@ fn read(log: &str) -> Traced {
             asked.extend(port(call));
         }
     }
-    Traced { calls: count, asked }
+    Traced { calls: count, asked, code: None }
 }
 
 /// The port that a call is about; nothing, if nobody would be asked: a name that has been looked up is connected to without a port, to see
@@ -73,7 +84,23 @@ pub(crate) fn ports(asked: &[u16]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::{os::unix::process::ExitStatusExt as _, process::ExitStatus};
+
     use super::*;
+
+    #[test]
+    fn a_log_with_nothing_in_it_counts_nothing_and_is_no_zero() {
+        let ended = |code: Option<i32>| Run {
+            status: code.map(|code| ExitStatus::from_raw(code << 8)),
+            stdout: String::new(),
+            stderr: "ptrace: Operation not permitted".to_owned(),
+        };
+        let log = "12 close(3) = 0\n";
+        assert_eq!(counted(&ended(Some(3)), log).unwrap().code, Some(3));
+        let refused = counted(&ended(Some(1)), "").unwrap_err().to_string();
+        assert!(refused.contains("Operation not permitted"), "{refused}");
+        assert!(counted(&ended(None), log).is_err(), "it was cut off");
+    }
 
     #[test]
     fn a_call_counts_once_and_an_address_is_an_attempt() {

@@ -1,5 +1,7 @@
 //! `cargo agents audit`: what is active, who has looked at it, and refusing what nobody has.
 
+use std::process::{Child, Stdio};
+
 use crate::trust::{INSTALLED, OLD, Trusting};
 
 #[test]
@@ -27,6 +29,23 @@ fn what_nobody_has_looked_at_is_refused_until_somebody_has() {
     it.ok(&["sync", "--require-audit"]);
     it.ok(&["update", "--yes"]);
     assert_eq!(it.run(&["sync", "--require-audit"]).code, Some(3));
+}
+
+#[test]
+fn what_several_record_at_once_is_all_there() {
+    let it = Trusting::new();
+    let notes: Vec<String> = (0..8).map(|at| format!("note {at}")).collect();
+    let record = |note: &String| {
+        let mut command = it.world.command(&["audit", "record", "usage", "--note", note]);
+        command.stdout(Stdio::null()).spawn().unwrap()
+    };
+    let writers: Vec<Child> = notes.iter().map(record).collect();
+    for mut writer in writers {
+        assert!(writer.wait().unwrap().success());
+    }
+    let records = it.read("agents-audits.toml");
+    let lost: Vec<&String> = notes.iter().filter(|note| !records.contains(*note)).collect();
+    assert!(lost.is_empty(), "{lost:?} of\n{records}");
 }
 
 #[test]
@@ -79,7 +98,11 @@ fn records_of_others_count_and_are_kept_apart() {
         theirs.ok(&["audit", "record", name, "--note", "read"]);
     }
     let file = theirs.path("agents-audits.toml");
+    // What an import that was killed had begun does not stay.
+    let half = ours.world.home().join("audits/.writing-half");
+    agents_testkit::scratch::write(&half, "[[aud");
     ours.ok(&["audit", "import", file.as_str()]);
+    assert!(!half.exists());
     ours.ok(&["sync", "--require-audit"]);
     assert!(!ours.path("agents-audits.toml").exists());
     let audit = ours.json(&["audit"]);

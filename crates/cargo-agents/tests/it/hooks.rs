@@ -188,6 +188,24 @@ fn what_copilot_runs_of_claudes_hooks_keeps_quiet() {
     let input = copilots.to_string();
     let run = call_in(&world, &root, "claude", "pre-tool-use", input.as_bytes(), &copilot);
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", ""));
+    // Of some events it says where its transcript is, as Claude Code always does, and the model may speak of anything.
+    for (event, more) in [
+        (
+            "stop",
+            json!({ "transcript_path": "/h/.copilot/s/events.jsonl", "stop_reason": "end_turn" }),
+        ),
+        ("pre-tool-use", json!({ "tool_input": { "command": "echo '\"transcript_path\"'" } })),
+    ] {
+        let mut input = copilots.clone();
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let input = input.to_string();
+        let run = call_in(&world, &root, "claude", event, input.as_bytes(), &copilot);
+        assert_eq!(
+            (run.code, run.stdout.as_str(), run.stderr.as_str()),
+            (Some(0), "", ""),
+            "{event}"
+        );
+    }
     // Claude Code that was started from within Copilot CLI is still Claude Code.
     let input = bash("cargo publish").to_string();
     let run = call_in(&world, &root, "claude", "pre-tool-use", input.as_bytes(), &copilot);

@@ -19,7 +19,7 @@ impl Dialect for OpenCode {
             Event::UserPromptSubmit | Event::SessionStart => "chat.message",
             Event::SessionEnd => "session.deleted",
             Event::Stop => "session.idle",
-            Event::PermissionRequest => "permission.ask",
+            Event::PermissionRequest => "permission.asked",
             Event::PreCompact => "experimental.session.compacting",
             _ => return None,
         })

@@ -11,8 +11,9 @@ use tempfile::TempDir;
 /// Calls the hooks of the module as OpenCode does and prints what became of it.
 const DRIVER: &str = r#"
 import { CargoAgents } from "./plugin.mjs"
-const hooks = await CargoAgents({ directory: process.cwd() })
-const seen = {}
+const seen = { replied: [] }
+const client = { postSessionIdPermissionsPermissionId: async (reply) => { seen.replied.push(reply) } }
+const hooks = await CargoAgents({ client, directory: process.cwd() })
 const message = { parts: [{ type: "text", text: "hi" }] }
 await hooks["chat.message"]({ sessionID: "s1" }, message)
 await hooks["chat.message"]({ sessionID: "s1" }, { parts: [] })
@@ -26,8 +27,16 @@ const after = { title: "ls", output: "secret", metadata: {} }
 await hooks["tool.execute.after"]({ tool: "bash", sessionID: "s1", callID: "c1", args: {} }, after)
 seen.output = after.output
 const status = { status: "ask" }
-await hooks["permission.ask"]({ type: "bash", pattern: "ls", sessionID: "s1", metadata: {} }, status)
+await hooks["permission.ask"]({ id: "p1", type: "bash", pattern: "ls", sessionID: "s1", metadata: {} }, status)
 seen.status = status.status
+const asked = (id, permission) => ({
+  type: "permission.asked",
+  properties: { id, sessionID: "s1", permission, patterns: ["ls"], metadata: {} },
+})
+await hooks.event({ event: asked("p1", "bash") })
+await hooks.event({ event: asked("p2", "bash") })
+await hooks.event({ event: asked("p3", "edit") })
+await hooks.event({ event: asked("p4", "webfetch") })
 await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s1" } } })
 console.log(JSON.stringify(seen))
 "#;
@@ -42,6 +51,8 @@ case "$3 $told" in
   "pre-tool-use "*'"rm"'*) echo '{"decision":"deny","reason":"not that one"}' ;;
   pre-tool-use*) echo '{"updatedInput":{"command":"ls -l"}}' ;;
   post-tool-use*) echo '{"updatedOutput":"redacted","additionalContext":"note"}' ;;
+  "permission-request "*'"edit"'*) echo '{"decision":"allow"}' ;;
+  "permission-request "*'"webfetch"'*) echo '{"decision":"ask"}' ;;
   permission-request*) echo '{"decision":"deny","reason":"no"}' ;;
   stop*) echo 'this is no answer'; exit 3 ;;
 esac
@@ -66,9 +77,12 @@ fn the_module_does_what_it_is_told() {
         .unwrap();
     assert!(done.status.success(), "{}", done.said());
     let seen: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let reply = |id: &str, response: &str| json!({"path": {"id": "s1", "permissionID": id}, "body": {"response": response}});
     assert_eq!(
         seen,
         json!({
+            // What was asked in the old way is not asked once more, and who is to be asked is asked.
+            "replied": [reply("p2", "reject"), reply("p3", "once")],
             "prompt": "hi\n\n<hook_context>\nwelcome\n</hook_context>",
             "args": {"command": "ls -l"},
             "denied": "not that one",
@@ -87,6 +101,9 @@ fn the_module_does_what_it_is_told() {
             "opencode pre-tool-use",
             "opencode pre-tool-use",
             "opencode post-tool-use",
+            "opencode permission-request",
+            "opencode permission-request",
+            "opencode permission-request",
             "opencode permission-request",
             "opencode stop",
         ]

@@ -34,8 +34,9 @@ function deny(answer) {
   if (answer.decision === "deny") throw new Error(answer.reason)
 }
 
-export const CargoAgents = async ({ directory }) => {
+export const CargoAgents = async ({ client, directory }) => {
   const started = new Set()
+  const requested = new Set()
   const about = (session_id, facts) => ({ session_id, cwd: directory, ...facts })
 
   return {
@@ -83,7 +84,9 @@ export const CargoAgents = async ({ directory }) => {
       if (answer.additionalContext) output.output += `\n\n${answer.additionalContext}`
     },
 
+    // Older versions ask here, newer ones tell it as an event, which is answered by whoever is quicker.
     "permission.ask": async (input, output) => {
+      requested.add(input.id)
       const facts = { tool_name: input.type, tool_input: { pattern: input.pattern, ...input.metadata } }
       const answer = await ask("permission-request", about(input.sessionID, facts))
       if (answer.decision) output.status = answer.decision
@@ -100,6 +103,13 @@ export const CargoAgents = async ({ directory }) => {
       } else if (event.type === "session.deleted") {
         started.delete(event.properties.info.id)
         await ask("session-end", about(event.properties.info.id, { reason: "deleted" }))
+      } else if (event.type === "permission.asked" && !requested.has(event.properties.id)) {
+        const { id, sessionID, permission, patterns, metadata } = event.properties
+        const facts = { tool_name: permission, tool_input: { pattern: patterns, ...metadata } }
+        const answer = await ask("permission-request", about(sessionID, facts))
+        const response = { allow: "once", deny: "reject" }[answer.decision]
+        const path = { id: sessionID, permissionID: id }
+        if (response) await client.postSessionIdPermissionsPermissionId({ path, body: { response } })
       }
     },
   }

@@ -7,7 +7,7 @@ use std::{
 
 use agents_system::cache::Digest;
 use camino::{Utf8Path, Utf8PathBuf};
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use rusqlite_migration::{M, Migrations};
 
 use super::JournalError;
@@ -43,14 +43,37 @@ pub struct Memo {
     path: Utf8PathBuf,
 }
 
+/// How long somebody else may have it.
+const BUSY: Duration = Duration::from_secs(10);
+/// How long is waited each time.
+const MOMENT: Duration = Duration::from_millis(10);
+
+/// SQLite waits for nobody when it changes how it keeps its log: whoever comes at the same time as the first one tries again.
+fn patiently(attempt: impl Fn() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
+    let is_busy = |error: &rusqlite::Error| {
+        error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+    };
+    for _ in 0..BUSY.as_millis() / MOMENT.as_millis() {
+        match attempt() {
+            Err(error) if is_busy(&error) => std::thread::sleep(MOMENT),
+            done => return done,
+        }
+    }
+    attempt()
+}
+
 impl Memo {
     pub(super) fn open(path: &Utf8Path) -> Result<Self, JournalError> {
         let failed = |source| JournalError::Database { path: path.to_owned(), source };
         let mut connection = Connection::open(path).map_err(failed)?;
-        connection.busy_timeout(Duration::from_secs(10)).map_err(failed)?;
-        connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+        connection.busy_timeout(BUSY).map_err(failed)?;
+        patiently(|| connection.pragma_update(None, "journal_mode", "WAL")).map_err(failed)?;
         connection.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
-        Migrations::from_slice(STEPS).to_latest(&mut connection).map_err(|source| {
+        // Whoever comes at the same time as the first one finds nothing, waits, and is told that it is there already: the second look finds it.
+        connection.set_transaction_behavior(TransactionBehavior::Immediate);
+        let steps = Migrations::from_slice(STEPS);
+        let made = steps.to_latest(&mut connection);
+        made.or_else(|_| steps.to_latest(&mut connection)).map_err(|source| {
             JournalError::Format { path: path.to_owned(), source: Box::new(source) }
         })?;
         Ok(Self { connection: Mutex::new(connection), path: path.to_owned() })
@@ -112,5 +135,31 @@ impl Memo {
         let at = i64::try_from(at.0).unwrap_or(i64::MAX);
         let gone = self.connection().execute("DELETE FROM memo WHERE at < ?1", [at]);
         gone.map_err(|source| self.failed(source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Barrier, thread};
+
+    use super::*;
+
+    #[test]
+    fn those_who_come_first_at_the_same_time_all_find_it() {
+        for _ in 0..20 {
+            let dir = tempfile::tempdir().unwrap();
+            let path = Utf8PathBuf::from_path_buf(dir.path().join("memo.db")).unwrap();
+            let all = Barrier::new(6);
+            let open = || {
+                all.wait();
+                Memo::open(&path)?.forget_before(Millis(1))
+            };
+            thread::scope(|scope| {
+                let opened: Vec<_> = (0..6).map(|_| scope.spawn(open)).collect();
+                for it in opened {
+                    assert_eq!(it.join().unwrap().unwrap(), 0);
+                }
+            });
+        }
     }
 }

@@ -16,8 +16,9 @@ fn disk(all: &[(&str, &str)]) -> Disk {
 
 fn clean(times: [&[(&str, &str)]; 4]) -> bool {
     let [before, synced, used, after] = times.map(disk);
-    let root = "/tmp/cargo-agents-probe-1".into();
-    let times = Times { root, before: &before, synced: &synced, used: &used, after: &after };
+    let (root, loaded) = ("/tmp/cargo-agents-probe-1".into(), &["w".into(), ".host/skills".into()]);
+    let times =
+        Times { root, loaded, before: &before, synced: &synced, used: &used, after: &after };
     times.clean() == Seen::Yes
 }
 
@@ -53,6 +54,31 @@ fn a_client_may_say_what_it_likes_in_files_of_its_own_and_agreements_stay() {
     let synced = &[SYNCED, &[("w/agents.lock", "1")]].concat();
     let used = &[synced, &[history][..]].concat();
     assert!(clean([BEFORE, synced, used, &[BEFORE, &[("w/agents.lock", "1"), history]].concat()]));
+}
+
+#[test]
+fn what_comes_after_a_sync_is_noticed_where_hosts_would_load_it() {
+    let after = |more: &[(&str, &str)]| clean([BEFORE, SYNCED, SYNCED, &[BEFORE, more].concat()]);
+    assert!(after(&[("w/notes", "theirs"), (".host/skills/a", "theirs")]));
+    assert!(after(&[(".host/sessions/a", "cargo-agents"), ("w/agents.lock", "cargo-agents")]));
+    assert!(!after(&[("w/notes", "by cargo-agents")]));
+    assert!(!after(&[(".host/skills/a/SKILL.md", "name: tiny-sql-queries")]));
+    assert!(!after(&[(".host/skills/tiny-sql-queries/more.md", "more")]), "by its name");
+    assert!(!after(&[(".host/skills/tiny-sql-queries/", "")]), "a directory");
+    let own = &[("w/own", "cargo-agents, which I like")][..];
+    assert!(clean([own, own, own, own]), "it was there before");
+    assert!(!clean([own, own, own, &[("w/own", "cargo-agents cargo-agents")]]));
+}
+
+#[test]
+fn hosts_load_from_the_workspace_and_from_what_their_descriptions_name() {
+    let all = loaded_from(None, "/h".into(), "/w".into());
+    let has = |path: &str| all.iter().any(|it| Utf8Path::new(path).starts_with(it));
+    for path in ["/w/any", "/h/.claude/skills/a/SKILL.md", "/h/.agents/skills/a", "/h/.claude.json"]
+    {
+        assert!(has(path), "{path}");
+    }
+    assert!(!has("/h/.claude/projects/session.jsonl") && !has("/h/.codex/sessions/a"));
 }
 
 #[test]

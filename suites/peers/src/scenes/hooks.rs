@@ -273,9 +273,10 @@ fn default_network(stage: &Stage<'_>) -> anyhow::Result<Seen> {
     let input = ground.sample().scratch().write("call.json", payload.to_string());
     let command = ground.command(&["hook", "claude", "pre-tool-use"]);
     let traced = trace::trace(ground.sample().scratch(), &command, Some(&input))?;
-    let told = match traced.asked.as_slice() {
-        [] => "nobody is asked".to_owned(),
-        asked => format!("**attempts: {}** (ports {})", asked.len(), trace::ports(asked)),
+    let told = match (traced.asked.as_slice(), traced.code) {
+        ([], Some(0)) => return Ok(Seen::new(true, "nobody is asked")),
+        ([], code) => format!("**it ends with {code:?}**"),
+        (asked, _) => format!("**attempts: {}** (ports {})", asked.len(), trace::ports(asked)),
     };
-    Ok(Seen::new(traced.asked.is_empty(), told))
+    Ok(Seen::new(false, told))
 }

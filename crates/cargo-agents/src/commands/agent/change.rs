@@ -137,12 +137,19 @@ pub(super) fn own_file<'f>(
 }
 
 /// The right to write definitions, until dropped. It is that of a sync, which writes agents of plugins into the same directories.
-pub(super) fn pen(settings: &Settings) -> Result<Lock, Failure> {
+pub(crate) fn pen(settings: &Settings) -> Result<Lock, Failure> {
     let lock = Places::below(&settings.dirs.state).lock;
     Ok(Lock::acquire(&lock, PATIENCE, &settings.progress).map_err(ApplyError::Lock)?)
 }
 
-/// The right to write this one, if that is done. What a killed writer left beside it is gone: it would stay there, and be committed.
+/// The right to write this one. What a killed writer left beside it is gone: it would stay there, and be committed.
+pub(crate) fn pen_at(settings: &Settings, file: &Utf8Path) -> Result<Lock, Failure> {
+    let pen = pen(settings)?;
+    remove_unfinished(file);
+    Ok(pen)
+}
+
+/// The right to write this one, if that is done.
 pub(super) fn pen_for(
     settings: &Settings,
     file: &Utf8Path,
@@ -151,9 +158,7 @@ pub(super) fn pen_for(
     if doing == Doing::Nothing {
         return Ok(None);
     }
-    let pen = pen(settings)?;
-    remove_unfinished(file);
-    Ok(Some(pen))
+    pen_at(settings, file).map(Some)
 }
 
 /// What is asked for: `KEY=VALUE`, keys to take away, and a prompt from a file.

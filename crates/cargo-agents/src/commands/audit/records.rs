@@ -16,7 +16,13 @@ use agents_trust::audit::{AUDIT_FILE, IMPORTED, Record, Records, imported_name, 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::rows::Row;
-use crate::{failure::Failure, here::Here, output::Output, settings::Settings};
+use crate::{
+    commands::agent::change::{pen, pen_at},
+    failure::Failure,
+    here::Here,
+    output::Output,
+    settings::Settings,
+};
 
 /// Where a record is kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,8 +99,12 @@ pub(super) fn record(
         (Home::Workspace, None) | (Home::User, _) => &here.settings.dirs.config,
     };
     let file = dir.join(AUDIT_FILE);
-    let mut records = load(&file)?.unwrap_or_default();
     let (who, date) = (who(dir), today());
+    // Whoever else writes into it at the same time must not be lost.
+    let _pen = pen_at(here.settings, &file)?;
+    let loaded = ForeignFile::load(&file)?;
+    let there = loaded.text().map(|text| parse(&file, text)).transpose()?;
+    let mut records = there.unwrap_or_default();
     for row in &meant {
         let Some(hash) = subject(&row.entry) else { continue };
         records.records.push(Record {
@@ -106,7 +116,6 @@ pub(super) fn record(
             note: note.to_owned(),
         });
     }
-    let loaded = ForeignFile::load(&file)?;
     loaded.replace(&records.render())?;
     for row in &meant {
         output.line(format!(
@@ -147,7 +156,11 @@ pub(super) fn import(
     };
     let count = theirs.records.len();
     let taken = Records { origin: Some(origin), records: theirs.records };
-    let into = settings.dirs.config.join(IMPORTED).join(imported_name(from));
+    let dir = settings.dirs.config.join(IMPORTED);
+    let into = dir.join(imported_name(from));
+    let _pen = pen(settings)?;
+    // What a killed import left.
+    atomic::remove_unfinished(&dir);
     atomic::write(&into, taken.render().as_bytes())
         .map_err(|error| Failure::new(ErrorKind::Failure, error.to_string()))?;
     let what = if count == 1 { "1 record".to_owned() } else { format!("{count} records") };

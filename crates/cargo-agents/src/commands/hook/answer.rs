@@ -7,7 +7,7 @@ use std::{
 
 use agents_hook::{
     Answer, HookInput, HookOutput, Received, Wire,
-    wire::{WireError, whereabouts},
+    wire::{WireError, is_by_copilot, whereabouts},
 };
 use agents_host::Event;
 use agents_plugin::{
@@ -80,10 +80,9 @@ pub(super) fn work(wire: Wire, event: Event, raw: &[u8], cwd: Option<&Utf8Path>)
 }
 
 /// Copilot CLI also runs the hooks of the project's `.claude/settings.json`, in nearly the same format. It has hooks of its
-/// own, so what is registered with Claude Code keeps quiet then. Claude Code itself always says where its transcript is.
+/// own, so what is registered with Claude Code keeps quiet then. Whoever was started from within it has its variables, too.
 fn is_for_another_host(wire: Wire, raw: &[u8]) -> bool {
-    let mentions = |word: &[u8]| raw.windows(word.len()).any(|at| at == word);
-    wire == Wire::Claude && env::COPILOT_CLI.get().is_some() && !mentions(b"\"transcript_path\"")
+    wire == Wire::Claude && env::COPILOT_CLI.get().is_some() && is_by_copilot(raw)
 }
 
 /// What there is to do.
