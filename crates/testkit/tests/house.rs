@@ -336,11 +336,13 @@ fn the_oldest_rust_is_the_same_everywhere() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     let (_, oldest) = manifest.split_once("rust-version = \"").unwrap();
     let oldest = oldest.split('"').next().unwrap();
-    for (page, words) in
-        [("README.md", "or newer) and git"), ("docs/release.md", "or newer (`rust-version`")]
-    {
-        let text = fs::read_to_string(root().join(page)).unwrap();
-        assert!(text.contains(&format!("{oldest} {words}")), "{page} names another Rust");
+    for (file, words) in [
+        ("README.md", format!("{oldest} or newer) and git")),
+        ("docs/release.md", format!("{oldest} or newer (`rust-version`")),
+        (".github/workflows/ci.yml", format!("RUSTUP_TOOLCHAIN: \"{oldest}\"")),
+    ] {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        assert!(text.contains(&words), "{file} names another Rust");
     }
 }
 
