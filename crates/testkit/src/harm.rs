@@ -64,6 +64,33 @@ pub fn count(place: Place<'_>, command: &mut Command, file: &Utf8Path) {
     command.env("FAULT_COUNT", file);
 }
 
+/// Notes in a file what goes wrong for a command, and for what it starts, below a directory, whatever makes it go wrong: [`Noticed::of`] reads it.
+pub fn watch(around: &Utf8Path, command: &mut Command, file: &Utf8Path) {
+    command.env("LD_PRELOAD", library()).env("FAULT_SEEN", file).env("FAULT_AROUND", around);
+}
+
+/// What a command, or one that it started, has come upon, as far as it can be seen: a system call that is not made through the C library
+/// cannot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Noticed {
+    /// Something could not be written for want of room.
+    pub no_room: bool,
+    /// Something could not be made, changed or removed for want of a right.
+    pub no_right: bool,
+    /// A clock was asked, and wrong.
+    pub clock: bool,
+}
+
+impl Noticed {
+    /// What [`watch`] noted in this file so far; nothing, if there is none.
+    #[must_use]
+    pub fn of(file: &Utf8Path) -> Self {
+        let letters = fs_err::read_to_string(file).unwrap_or_default();
+        let has = |letter| letters.contains(letter);
+        Self { no_room: has('S'), no_right: has('R'), clock: has('C') }
+    }
+}
+
 fn preload(place: Place<'_>, command: &mut Command) {
     command.env("LD_PRELOAD", library());
     match place {
@@ -93,4 +120,56 @@ fn library() -> &'static Utf8Path {
         }
         built
     })
+}
+
+#[cfg(all(test, target_env = "gnu"))]
+mod tests {
+    use super::*;
+    use crate::{scratch::Scratch, through::bound_by_modes};
+
+    /// What is noticed of a command of the shell below a directory.
+    fn noticed(scratch: &Scratch, script: &str, harm: impl FnOnce(&mut Command)) -> Noticed {
+        let (dir, file) = (scratch.path("dir"), scratch.path("seen"));
+        let _ = fs_err::remove_file(&file);
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).current_dir(&dir);
+        let mut command = bound_by_modes(&command);
+        harm(&mut command);
+        watch(&dir, &mut command, &file);
+        command.output().unwrap();
+        Noticed::of(&file)
+    }
+
+    #[test]
+    fn what_went_wrong_is_noticed_and_what_did_not_is_not() {
+        use std::{fs::Permissions, os::unix::fs::PermissionsExt as _};
+        let scratch = Scratch::new();
+        scratch.write("dir/locked/old", "");
+        let locked = scratch.path("dir/locked");
+        let mode = |mode| fs_err::set_permissions(&locked, Permissions::from_mode(mode)).unwrap();
+        let nothing = Noticed::default();
+        let write = "mkdir locked/new && rmdir locked/new";
+        assert_eq!(noticed(&scratch, write, |_| ()), nothing);
+        mode(0o500);
+        assert_eq!(noticed(&scratch, write, |_| ()), Noticed { no_right: true, ..nothing });
+        let elsewhere = "mkdir /proc/none; echo > /proc/none";
+        assert_eq!(
+            noticed(&scratch, elsewhere, |_| ()),
+            nothing,
+            "that is not below the directory"
+        );
+        mode(0o700);
+        let dir = scratch.path("dir");
+        let full = |command: &mut Command| Harm::Full(1).put(Place::Below(&dir, "cat"), command);
+        let copy = "cat /proc/self/status > new";
+        assert_eq!(noticed(&scratch, copy, full), Noticed { no_room: true, ..nothing });
+        let clock = |command: &mut Command| Harm::Clock(60).put(Place::File("none"), command);
+        assert_eq!(noticed(&scratch, "date", clock), Noticed { clock: true, ..nothing });
+        let jump = |at| {
+            let harm = Harm::Jump { at, by: 60 };
+            noticed(&scratch, "date", |command| harm.put(Place::File("none"), command))
+        };
+        assert_eq!(jump(0), Noticed { clock: true, ..nothing });
+        assert_eq!(jump(9), nothing, "the clock was asked before");
+    }
 }

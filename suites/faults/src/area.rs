@@ -3,7 +3,9 @@
 use agents_testkit::chance::Chance;
 use camino::Utf8Path;
 
-use crate::{agent, fault::Fault, hooks, install, plan, seen::Seen, sync, task, trust};
+use crate::{
+    agent, fault::Fault, hooks, install, plan, records, seen::Seen, sync, task, trust, upkeep,
+};
 
 /// What is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,11 +24,27 @@ pub(crate) enum Area {
     Task,
     /// Plans.
     Plan,
+    /// What several write down about plugins.
+    Records,
+    /// What is fetched, cleared up and replaced.
+    Upkeep,
+    /// The tests of single rooms that break things at every point.
+    Exhaustive,
 }
 
 impl Area {
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Sync, Self::Install, Self::Hooks, Self::Trust, Self::Agent, Self::Task, Self::Plan];
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Sync,
+        Self::Install,
+        Self::Hooks,
+        Self::Trust,
+        Self::Agent,
+        Self::Task,
+        Self::Plan,
+        Self::Records,
+        Self::Upkeep,
+        Self::Exhaustive,
+    ];
 
     pub(crate) fn word(self) -> &'static str {
         match self {
@@ -37,6 +55,9 @@ impl Area {
             Self::Agent => "agent",
             Self::Task => "task",
             Self::Plan => "plan",
+            Self::Records => "records",
+            Self::Upkeep => "upkeep",
+            Self::Exhaustive => "exhaustive",
         }
     }
 
@@ -57,6 +78,9 @@ impl Area {
                 Nothing,
             ],
             Self::Plan => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Massacre, Nothing],
+            Self::Records => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Massacre, Nothing],
+            Self::Upkeep => &[Kill, FullDisk, ReadOnly, Clock, AtOnce, Massacre, Nothing],
+            Self::Exhaustive => &[Kill],
         }
     }
 
@@ -85,6 +109,18 @@ impl Area {
             Self::Task => {
                 "every task is in one documented state, everything that the model saw is in the transcript, nothing was done twice, no process is left, and what did not complete goes on"
             }
+            Self::Records => {
+                "`audit record`, `audit import` and `disable`: the file is the old or the new one, never in between, the same command works afterwards, what several write down at once is all there, \
+                 and nothing lies beside it"
+            }
+            Self::Upkeep => {
+                "`plugin sync` of a git registry, `plugin cache prune`, `doctor --fix`, `task gc`, `plan gc`, `man --dir`, `self-update` and `uninstall --purge`: the same command works afterwards, \
+                 the program is the old or the new one, what plugins bring is whole, and nothing of the user's is gone"
+            }
+            Self::Exhaustive => {
+                "the tests of single rooms that take minutes, and that `cargo test` leaves out: every write of a sync and hundreds of other moments, hundreds of histories of syncs, every write of the \
+                 journal of a plan of fifty tasks, each once as a kill before it and, for the journal, once torn in the middle"
+            }
             Self::Plan => {
                 "every run can be resumed and ends with all results; what had ended is not paid for again, no effect is missing, the journal is sound"
             }
@@ -106,6 +142,9 @@ impl Area {
             Self::Agent => agent::round(fault, chance, program),
             Self::Task => task::round::round(fault, chance, program),
             Self::Plan => plan::round(fault, chance, program),
+            Self::Records => records::round(fault, chance, program),
+            Self::Upkeep => upkeep::round(fault, chance, program),
+            Self::Exhaustive => anyhow::bail!("these are no rounds"),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use agents_testkit::harm::Noticed;
+
 /// What goes wrong. Not everything can go wrong everywhere: [`Area::faults`](crate::area::Area::faults).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
@@ -66,6 +68,16 @@ impl Fault {
 
     pub(crate) fn needs_mounts(self) -> bool {
         self == Self::FullDisk
+    }
+
+    /// Whether it really happened, of those that programs come upon and are not killed by.
+    pub(crate) fn happened(self, noticed: Noticed) -> bool {
+        match self {
+            Self::FullDisk => noticed.no_room,
+            Self::ReadOnly => noticed.no_right,
+            Self::Clock => noticed.clock,
+            _ => true,
+        }
     }
 
     /// Whether a program of a tool may have been killed before it did what it was for.

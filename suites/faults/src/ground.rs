@@ -9,7 +9,7 @@ use std::{
 };
 
 use agents_testkit::{
-    harm::{Harm, Place},
+    harm::{self, Harm, Noticed, Place},
     sample::Sample,
     scratch,
     through::bound_by_modes,
@@ -156,32 +156,60 @@ impl Ground {
                 harm.put(place, &mut command);
                 Ok(Ran::of(command.output()?, format!("{harm:?}")))
             }
+            // The disk itself, or only what the program hears of it from one of its writes on.
+            Fault::FullDisk if chance.percent(30) => {
+                let harm = Harm::Full(Self::step(chance));
+                harm.put(place, &mut command);
+                self.watch(&mut command);
+                self.noticed(fault, command.output()?, format!("{harm:?}"))
+            }
             Fault::FullDisk => {
                 // Often nothing is left, often enough for some of it.
                 let leave = chance.of_any_size(18);
                 let disk = self.disk.as_ref().context("there is no small disk")?;
                 disk.fill(u64::try_from(leave)?)?;
+                self.watch(&mut command);
                 let output = command.output();
                 disk.make_room()?;
-                Ok(Ran { output: output?, hit: true, how: format!("{leave} bytes left") })
+                self.noticed(fault, output?, format!("{leave} bytes left"))
             }
             Fault::ReadOnly => {
                 let at = command.get_current_dir().and_then(Utf8Path::from_path);
                 let dir = self.some_directory(at.unwrap_or(&tree), chance);
                 let modes = lock_out(&dir)?;
+                self.watch(&mut command);
                 let output = command.output();
                 let_in(&modes)?;
                 let place = dir.strip_prefix(&tree).unwrap_or(&dir);
-                Ok(Ran { output: output?, hit: true, how: format!("`{place}` read-only") })
+                self.noticed(fault, output?, format!("`{place}` read-only"))
             }
             Fault::Clock => {
-                let by = Self::wrong_by(chance)?;
-                Harm::Clock(by).put(place, &mut command);
-                let how = format!("{} days off", by / DAY);
-                Ok(Ran { output: command.output()?, hit: true, how })
+                let harm = Self::wrong_clock(chance, Self::early_step)?;
+                harm.put(place, &mut command);
+                self.watch(&mut command);
+                self.noticed(fault, command.output()?, format!("{harm:?}"))
             }
             _ => Ok(Ran { output: command.output()?, hit: true, how: "alone".to_owned() }),
         }
+    }
+
+    /// Where it is noted what goes wrong, not on the small disk.
+    fn noted(&self) -> Utf8PathBuf {
+        self.sample.scratch().path("noted")
+    }
+
+    /// Has it noted what goes wrong for a command.
+    pub(crate) fn watch(&self, command: &mut Command) {
+        harm::watch(&self.tree(), command, &self.noted());
+    }
+
+    /// What became of a command that was watched: whether this really happened to it.
+    pub(crate) fn noticed(&self, fault: Fault, output: Output, how: String) -> anyhow::Result<Ran> {
+        let hit = fault.happened(Noticed::of(&self.noted()));
+        if self.noted().exists() {
+            fs_err::remove_file(self.noted())?;
+        }
+        Ok(Ran { output, hit, how })
     }
 
     /// Runs something and fills the disk under it, for a while.
@@ -189,15 +217,17 @@ impl Ground {
         &self,
         command: &mut Command,
         chance: &mut Chance,
-    ) -> anyhow::Result<(Output, String)> {
+    ) -> anyhow::Result<Ran> {
         let disk = self.disk.as_ref().context("there is no small disk")?;
         let (moment, leave) = (chance.moment(600), chance.of_any_size(18));
+        self.watch(command);
         let child = command.spawn()?;
         std::thread::sleep(moment);
         disk.fill(u64::try_from(leave)?)?;
         std::thread::sleep(chance.moment(800));
         disk.make_room()?;
-        Ok((child.wait_with_output()?, format!("{leave} bytes left after {moment:?}")))
+        let how = format!("{leave} bytes left after {moment:?}");
+        self.noticed(Fault::FullDisk, child.wait_with_output()?, how)
     }
 
     /// Runs something while nothing can be made in a directory of ours, all the time or only at first.
@@ -205,12 +235,13 @@ impl Ground {
         &self,
         command: &mut Command,
         chance: &mut Chance,
-    ) -> anyhow::Result<(Output, String)> {
+    ) -> anyhow::Result<Ran> {
         let home = self.home();
         let dirs = [home.join("state"), home.join("cache"), home];
         let dirs: Vec<Utf8PathBuf> = dirs.into_iter().filter(|dir| dir.is_dir()).collect();
         let dir = chance.one(&dirs).context("we have no directory")?;
         let modes = lock_out(dir)?;
+        self.watch(command);
         let child = command.spawn();
         if chance.percent(50) {
             std::thread::sleep(chance.moment(600));
@@ -219,13 +250,22 @@ impl Ground {
         let output = child.and_then(std::process::Child::wait_with_output);
         let_in(&modes)?;
         let place = dir.strip_prefix(self.tree()).unwrap_or(dir);
-        Ok((output?, format!("`{place}` read-only")))
+        self.noticed(Fault::ReadOnly, output?, format!("`{place}` read-only"))
     }
 
-    /// A clock that is wrong by days or years.
-    pub(crate) fn wrong_by(chance: &mut Chance) -> anyhow::Result<i64> {
+    /// A clock that is wrong by days or years, from the beginning or from some step on.
+    pub(crate) fn wrong_clock(
+        chance: &mut Chance,
+        step: impl FnOnce(&mut Chance) -> usize,
+    ) -> anyhow::Result<Harm> {
         let days = i64::try_from(1 + chance.below(3650))?;
-        Ok(if chance.percent(50) { days * DAY } else { -days * DAY })
+        let by = if chance.percent(50) { days * DAY } else { -days * DAY };
+        Ok(if chance.percent(50) { Harm::Jump { at: step(chance), by } } else { Harm::Clock(by) })
+    }
+
+    /// A step that most commands come to, after which there is still something to do.
+    pub(crate) fn early_step(chance: &mut Chance) -> usize {
+        1 + chance.of_any_size(3)
     }
 
     /// Early steps more often than late ones, of which there may be none.
@@ -274,7 +314,7 @@ impl Ground {
 }
 
 impl Ran {
-    fn of(output: Output, how: String) -> Self {
+    pub(crate) fn of(output: Output, how: String) -> Self {
         let hit = output.status.code().is_none();
         Self { output, hit, how }
     }

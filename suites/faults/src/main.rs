@@ -4,6 +4,7 @@
 //! cargo run -p faults-suite                                     # 120 runs, a seed of its own
 //! cargo run -p faults-suite -- --minutes 60                     # as many as there is time for
 //! cargo run -p faults-suite -- --seed 7 sync kill full-disk     # the same ones again, of one area and some kinds
+//! cargo run -p faults-suite -- exhaustive                       # the tests of single rooms that take minutes
 //! cargo run -p faults-suite -- --minutes 10 --update-docs       # write docs/real-faults.md anew
 //! ```
 //!
@@ -13,7 +14,8 @@
 //! | [`fault`] | what goes wrong |
 //! | [`ground`] | a user with a home, workspaces and a plugin, and commands to which something happens there |
 //! | [`disk`] | a small disk, and what fills it |
-//! | [`sync`], [`install`], [`hooks`], [`trust`], [`agent`], [`task`], [`plan`] | a round of each area |
+//! | [`sync`], [`install`], [`hooks`], [`trust`], [`agent`], [`task`], [`plan`], [`records`], [`upkeep`] | a round of each area |
+//! | [`exhaustive`] | the tests of single rooms that break things at every point |
 //! | [`seen`], [`report`] | what was seen in a round, and in all of them |
 //!
 //! The program is used as everybody uses it: by its commands. What it tells nobody is seen from outside: which bytes are where, what the model
@@ -28,16 +30,19 @@
 mod agent;
 mod area;
 mod disk;
+mod exhaustive;
 mod fault;
 mod ground;
 mod hooks;
 mod install;
 mod plan;
+mod records;
 mod report;
 mod seen;
 mod sync;
 mod task;
 mod trust;
+mod upkeep;
 
 use agents_testkit::chance::Chance;
 use std::{
@@ -60,6 +65,9 @@ use crate::{
 /// How many runs are enough where nobody says anything.
 const RUNS: usize = 120;
 
+/// How long a test of a single room may take where nobody says anything.
+const LONGEST: Duration = Duration::from_secs(3600);
+
 /// Break everything that writes at random points, and look at what is left
 #[derive(Debug, Parser)]
 struct Args {
@@ -68,7 +76,7 @@ struct Args {
     /// How many runs of the program: 120, or with `--minutes` as many as there is time for
     #[arg(long)]
     runs: Option<usize>,
-    /// No round begins after so many minutes
+    /// No round begins after so many minutes; half of them are for the tests of `exhaustive`, if they are among what is run
     #[arg(long)]
     minutes: Option<u64>,
     /// The same seed breaks the same runs in the same ways, as far as the system lets it
@@ -100,6 +108,11 @@ fn main() -> anyhow::Result<ExitCode> {
         Some(built) => built.clone(),
         None => programs::build(&[("cargo-agents", "cargo-agents")])?,
     };
+    let all_points = kinds.iter().any(|it| it.0 == Area::Exhaustive);
+    if all_points && !args.own_mounts {
+        say("building the tests of single rooms");
+        exhaustive::build()?;
+    }
     let seed = args.seed.unwrap_or_else(agents_testkit::chance::any);
     if !args.own_mounts && find_program("unshare").is_some() && may_mount()? {
         return Err(start_again(&built, seed)?);
@@ -109,18 +122,32 @@ fn main() -> anyhow::Result<ExitCode> {
         report.cannot(Fault::FullDisk, "nothing can be mounted here (`unshare --mount`)");
         kinds.retain(|(_, fault)| !fault.needs_mounts());
     }
-    let runs = args.runs();
-    let since = Instant::now();
-    let over = |it: u64| since.elapsed() > Duration::from_secs(60 * it);
+    kinds.retain(|(area, _)| *area != Area::Exhaustive);
+    let (runs, since) = (args.runs(), Instant::now());
+    let budget = args.minutes.map(|it| Duration::from_secs(60 * it));
+    // Where there are both, each has half of the time.
+    let half = budget.map(|it| if all_points { it / 2 } else { it });
     let mut chance = Chance::new(seed);
     let program = built.join("cargo-agents");
     let mut number = 0;
-    while report.runs() < runs && !args.minutes.is_some_and(over) && !kinds.is_empty() {
+    let over = |time: Option<Duration>| time.is_some_and(|time| since.elapsed() > time);
+    while report.runs() < runs && !over(half) && !kinds.is_empty() {
         let (area, fault) = kinds[number % kinds.len()];
         number += 1;
         let seen = area.round(fault, &mut chance.fork(), &program)?;
         say(&seen.told(number));
         report.add(seen);
+    }
+    for test in exhaustive::TESTS.into_iter().filter(|_| all_points) {
+        let left = budget.map_or(LONGEST, |it| it.saturating_sub(since.elapsed()));
+        number += 1;
+        match test.run(left)? {
+            Some(seen) => {
+                say(&seen.told(number));
+                report.add(seen);
+            }
+            None => report.unfinished(test.name),
+        }
     }
     report.conclude(since.elapsed(), if args.update_docs { Docs::Update } else { Docs::Leave })
 }

@@ -3,7 +3,7 @@
 use agents_testkit::chance::Chance;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    process::{Command, Output},
+    process::Command,
 };
 
 use agents_testkit::{
@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     area::Area,
     fault::Fault,
-    ground::Ground,
+    ground::{Ground, Ran},
     seen::{Checks, Seen, said},
     task::processes,
 };
@@ -120,45 +120,43 @@ fn broken(
     let harm = match fault {
         Fault::Kill if chance.percent(40) => Some(Harm::Before(step)),
         Fault::Kill if chance.percent(60) => Some(Harm::Torn(step)),
-        Fault::Clock => {
-            let by = Ground::wrong_by(chance)?;
-            Some(if chance.percent(70) { Harm::Jump { at: step, by } } else { Harm::Clock(by) })
-        }
+        Fault::FullDisk if chance.percent(40) => Some(Harm::Full(step)),
+        Fault::Clock => Some(Ground::wrong_clock(chance, |_| step)?),
         _ => None,
     };
-    let (output, how) = match (harm, fault) {
+    let ran = match (harm, fault) {
         (Some(harm), _) => {
             harm.put(JOURNAL, &mut command);
-            (command.output()?, format!("{harm:?}"))
+            stage.ground.watch(&mut command);
+            let (output, how) = (command.output()?, format!("{harm:?}"));
+            match fault {
+                Fault::Kill => Ran::of(output, how),
+                _ => stage.ground.noticed(fault, output, how)?,
+            }
         }
         (None, Fault::Kill | Fault::AtOnce) => killed(&mut command, chance)?,
         (None, Fault::FullDisk) => stage.ground.filled_while(&mut command, chance)?,
         (None, Fault::ReadOnly) => stage.ground.locked_while(&mut command, chance)?,
         (None, Fault::Massacre) => massacred(stage, &mut command, chance)?,
-        (None, _) => (command.output()?, "alone".to_owned()),
+        (None, _) => Ran { output: command.output()?, hit: true, how: "alone".to_owned() },
     };
-    checks.at_worst_failed("plan run", &output);
+    checks.at_worst_failed("plan run", &ran.output);
     if !fault.may_fail() && fault != Fault::AtOnce {
-        checks.worked("plan run", &output);
+        checks.worked("plan run", &ran.output);
     }
-    let dies = matches!(fault, Fault::Kill | Fault::AtOnce | Fault::Massacre);
-    Ok((!dies || output.status.code().is_none(), how))
+    Ok((ran.hit, ran.how))
 }
 
-fn killed(command: &mut Command, chance: &mut Chance) -> anyhow::Result<(Output, String)> {
+fn killed(command: &mut Command, chance: &mut Chance) -> anyhow::Result<Ran> {
     let moment = chance.moment(500);
     let mut child = command.spawn()?;
     std::thread::sleep(moment);
     child.kill()?;
-    Ok((child.wait_with_output()?, format!("killed after {moment:?}")))
+    Ok(Ran::of(child.wait_with_output()?, format!("killed after {moment:?}")))
 }
 
 /// Kills whoever runs the plan, and then most of what it had started, as a machine that has no memory left.
-fn massacred(
-    stage: &Stage,
-    command: &mut Command,
-    chance: &mut Chance,
-) -> anyhow::Result<(Output, String)> {
+fn massacred(stage: &Stage, command: &mut Command, chance: &mut Chance) -> anyhow::Result<Ran> {
     let moment = chance.moment(500);
     let mut child = command.spawn()?;
     std::thread::sleep(moment);
@@ -168,7 +166,7 @@ fn massacred(
     others.retain(|_| chance.percent(70));
     others.iter().for_each(processes::Process::kill);
     let how = format!("killed after {moment:?}, with {} processes", others.len());
-    Ok((child.wait_with_output()?, how))
+    Ok(Ran::of(child.wait_with_output()?, how))
 }
 
 /// Goes on, perhaps several times at once, and sees that it comes to its end.

@@ -14,7 +14,12 @@ pub(crate) struct Report {
     kinds: Vec<(Area, Fault)>,
     seen: Vec<Seen>,
     cannot: Vec<(Fault, &'static str)>,
+    /// Tests that did not come to their end.
+    unfinished: Vec<&'static str>,
 }
+
+/// Not everything could be tried.
+const OPEN: u8 = 4;
 
 /// Whether the page is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +41,18 @@ impl table::Column for Column {
 
 impl Report {
     pub(crate) fn new(seed: u64, kinds: &[(Area, Fault)]) -> Self {
-        Self { seed, kinds: kinds.to_vec(), seen: Vec::new(), cannot: Vec::new() }
+        let (seen, cannot, unfinished) = (Vec::new(), Vec::new(), Vec::new());
+        Self { seed, kinds: kinds.to_vec(), seen, cannot, unfinished }
     }
 
     /// Says that something cannot happen on this machine.
     pub(crate) fn cannot(&mut self, fault: Fault, why: &'static str) {
         self.cannot.push((fault, why));
+    }
+
+    /// Says that a test did not come to its end in time.
+    pub(crate) fn unfinished(&mut self, name: &'static str) {
+        self.unfinished.push(name);
     }
 
     pub(crate) fn add(&mut self, seen: Seen) {
@@ -52,7 +63,7 @@ impl Report {
         self.seen.iter().map(|it| it.runs).sum()
     }
 
-    /// Ends the suite: the table, the page if it is wanted, and 1 if something was lost.
+    /// Ends the suite: the table, the page if it is wanted, and 1 if something was lost, or 4 if nothing was and not everything was tried.
     pub(crate) fn conclude(&self, took: Duration, docs: Docs) -> anyhow::Result<ExitCode> {
         let mut rows = Vec::new();
         for area in Area::ALL {
@@ -71,20 +82,31 @@ impl Report {
         let page = Page { name: "real-faults.md", before: &before, after: &after(&not_tried) };
         let code = table::conclude(&rows, (docs == Docs::Update).then_some(&page))?;
         writeln!(std::io::stdout(), "seed {}, {} s", self.seed, took.as_secs())?;
-        Ok(code)
+        let open = code == ExitCode::SUCCESS && !not_tried.is_empty();
+        Ok(if open { ExitCode::from(OPEN) } else { code })
     }
 
     /// What was to be tried and was not, and why. A table that leaves it out would look as if there were nothing else.
     fn not_tried(&self) -> Vec<String> {
-        let is_open = |(area, fault): &&(Area, Fault)| {
-            !self.seen.iter().any(|it| it.area == *area && it.fault == *fault)
-        };
         let line = |(area, fault): &(Area, Fault)| {
+            let of = |it: &&Seen| it.area == *area && it.fault == *fault;
+            let rounds = self.seen.iter().filter(of).count();
             let known = self.cannot.iter().find(|it| it.0 == *fault);
-            let why = known.map_or("the time or the runs were over before", |it| it.1);
-            format!("{} {fault}: {why}", area.word())
+            let why = match (rounds, known) {
+                (0, Some((_, why))) => (*why).to_owned(),
+                // Each test for itself, below.
+                (0, None) if *area == Area::Exhaustive => return None,
+                (0, None) => "the time or the runs were over before".to_owned(),
+                _ if self.seen.iter().filter(of).any(|it| it.hit) => return None,
+                (1, _) => "the one round never came to it".to_owned(),
+                (rounds, _) => format!("in {rounds} rounds it never came to it"),
+            };
+            Some(format!("{} {fault}: {why}", area.word()))
         };
-        self.kinds.iter().filter(is_open).map(line).collect()
+        let name = |it: &&str| {
+            format!("{} {it}: the time was over before its end", Area::Exhaustive.word())
+        };
+        self.kinds.iter().filter_map(line).chain(self.unfinished.iter().map(name)).collect()
     }
 
     fn before(&self, took: Duration) -> String {
@@ -113,7 +135,8 @@ fn row(name: [&str; 2], seen: &[&Seen]) -> table::Row<Column> {
 /// What the words of the table mean, and what is not in it.
 fn after(not_tried: &[String]) -> String {
     let mut text = "\
-        - **of them hit**: the fault really happened; a program may have ended before the write at which it was to be killed.\n\
+        - **of them hit**: the fault really happened. The program was killed, which it may have ended before; it asked a clock that was wrong; it, or what it started, could not write \
+          for want of room or of a right, as far as the C library was told.\n\
         - **runs**: runs of the program to which it happened, or that were under way. **looked at**: single things that had to be so.\n\
         - **nothing lost**: none of them was otherwise.\n\n"
         .to_owned();
@@ -127,8 +150,8 @@ fn after(not_tried: &[String]) -> String {
     }
     text.push_str(
         "`kill` ends the program with `SIGKILL` before one of its writes below the home and the workspace, in the middle of one, or at any moment. `full-disk` is a disk of its own\n\
-         with nothing or little left, `read-only` a directory in which nothing can be made, `clock` a clock that is wrong by up to ten years or jumps while the program runs,\n\
-         `at-once` several programs that do the same, `massacre` the same with some of them killed.\n",
+         with nothing or little left or, but for tasks, a program that is told so from one of its writes on; `read-only` a directory in which nothing can be made, `clock` a clock that is wrong by up to\n\
+         ten years, from the beginning or from one of the writes on, `at-once` several programs that do the same, `massacre` the same with some of them killed.\n",
     );
     text
 }
@@ -137,20 +160,53 @@ fn after(not_tried: &[String]) -> String {
 mod tests {
     use super::*;
 
+    fn seen(area: Area, fault: Fault, hit: bool) -> Seen {
+        let (problems, happened) = (Vec::new(), String::new());
+        Seen { area, fault, hit, runs: 1, checked: 1, problems, happened, kept: None }
+    }
+
     #[test]
     fn what_was_not_tried_is_on_the_page() {
-        let kinds = [(Area::Sync, Fault::FullDisk), (Area::Plan, Fault::Kill)];
+        let kinds = [
+            (Area::Sync, Fault::FullDisk),
+            (Area::Plan, Fault::Kill),
+            (Area::Hooks, Fault::ReadOnly),
+            (Area::Agent, Fault::Kill),
+            (Area::Exhaustive, Fault::Kill),
+        ];
         let mut report = Report::new(1, &kinds);
         report.cannot(Fault::FullDisk, "nothing can be mounted");
+        report.add(seen(Area::Hooks, Fault::ReadOnly, false));
+        report.add(seen(Area::Hooks, Fault::ReadOnly, false));
+        report.add(seen(Area::Agent, Fault::Kill, false));
+        report.add(seen(Area::Agent, Fault::Kill, true));
+        report.unfinished("killed_at_every_write");
         let not_tried = report.not_tried();
         assert_eq!(
             not_tried,
             [
                 "sync full-disk: nothing can be mounted",
-                "plan kill: the time or the runs were over before"
+                "plan kill: the time or the runs were over before",
+                "hooks read-only: in 2 rounds it never came to it",
+                "exhaustive killed_at_every_write: the time was over before its end"
             ]
         );
         assert!(after(&not_tried).contains("**Not tried:** sync full-disk"));
         assert!(!after(&[]).contains("**Not tried"));
+    }
+
+    #[test]
+    fn a_table_that_is_not_of_everything_is_no_success() {
+        let code = |tried: bool, wrong: bool| {
+            let mut report = Report::new(1, &[(Area::Sync, Fault::Kill)]);
+            if tried {
+                let problems = wrong.then(|| "LOST".to_owned()).into_iter().collect();
+                report.add(Seen { problems, ..seen(Area::Sync, Fault::Kill, true) });
+            }
+            report.conclude(Duration::ZERO, Docs::Leave).unwrap()
+        };
+        assert_eq!(code(true, false), ExitCode::SUCCESS);
+        assert_eq!(code(true, true), ExitCode::FAILURE);
+        assert_eq!(code(false, false), ExitCode::from(OPEN));
     }
 }

@@ -350,7 +350,7 @@ fn moments(scenario: Scenario, count: usize, rng: &mut TestRng) -> Vec<Moment> {
     let mut any = || usize::try_from(rng.next_u64()).unwrap() % whole.calls;
     moments.extend((writes..count).map(|_| Moment::Call(any())));
     eprintln!(
-        "{scenario:?}: {} system calls, {} of them change something; {count} kills",
+        "{scenario:?}: {} system calls, {} of them change something",
         whole.calls, whole.writes
     );
     moments
@@ -382,6 +382,7 @@ fn kill_at_many_moments(scenario: Scenario, count: usize) {
         assert_eq!(shown(&world.files()), shown(&course.uninstalled), "{said}, then uninstalled");
         assert_eq!(world.litter(), [""; 0], "{said}, then uninstalled");
     }
+    eprintln!("{scenario:?}: {count} moments, {kills} kills");
     assert!(!traced || kills * 10 >= count * 9, "{kills} of {count}");
 }
 

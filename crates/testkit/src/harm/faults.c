@@ -12,6 +12,9 @@
 //              full    from there on there is no room on the disk
 //              jump    from there on the clock of the machine is wrong by FAULT_CLOCK seconds
 // FAULT_CLOCK  without FAULT_KIND: the clock is wrong from the beginning
+// FAULT_SEEN   a file that gets a letter, once in each process, for what was seen to go wrong there or in what it started, whoever made it go
+//              wrong: S no room on the disk, R no right to write, C a wrong clock that was asked
+// FAULT_AROUND the directory below which no room and no right are noted
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -41,6 +44,11 @@ static int ends_with(const char *path, size_t length, const char *end) {
     return length >= more && memcmp(path + length - more, end, more) == 0;
 }
 
+static int is_below(const char *path, size_t length, const char *dir) {
+    size_t start = strlen(dir);
+    return length > start && memcmp(path, dir, start) == 0 && path[start] == '/';
+}
+
 static int is_program(void) {
     static atomic_int known; /* 0: not yet, 1: it is, 2: it is not */
     if (atomic_load(&known) == 0) {
@@ -56,9 +64,7 @@ static int is_program(void) {
 static int path_matters(const char *path, size_t length) {
     const char *wanted = getenv("FAULT_FILE"), *below = getenv("FAULT_BELOW");
     if (wanted != NULL) return ends_with(path, length, wanted);
-    if (below == NULL) return 0;
-    size_t start = strlen(below);
-    return length > start && memcmp(path, below, start) == 0 && path[start] == '/';
+    return below != NULL && is_below(path, length, below);
 }
 
 static int matters(int fd) {
@@ -78,6 +84,41 @@ static void count(void) {
         next(fd, ".", 1);
         close(fd);
     }
+}
+
+/* Once for each letter. What went wrong is still what went wrong afterwards. */
+static void saw(char letter) {
+    static atomic_int told[3];
+    const char *path = getenv("FAULT_SEEN");
+    int which = letter == 'S' ? 0 : letter == 'R' ? 1 : 2;
+    if (path == NULL || atomic_exchange(&told[which], 1)) return;
+    int before = errno;
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    ssize_t (*next)(int, const void *, size_t) = dlsym(RTLD_NEXT, "write");
+    if (fd >= 0) {
+        next(fd, &letter, 1);
+        close(fd);
+    }
+    errno = before;
+}
+
+/* Why something could not be written at a path; relative ones are where the program is, which is below whatever is looked at. */
+static void failed_at(const char *path) {
+    const char *around = getenv("FAULT_AROUND");
+    if (around == NULL || (path[0] == '/' && !is_below(path, strlen(path), around))) return;
+    if (errno == ENOSPC || errno == EDQUOT) saw('S');
+    if (errno == EROFS || errno == EACCES || errno == EPERM) saw('R');
+}
+
+static void failed_with(int fd) {
+    char link[64], path[PATH_MAX];
+    int before = errno;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    errno = before;
+    if (length <= 0) return;
+    path[length] = '\0';
+    failed_at(path);
 }
 
 static void die(void) {
@@ -104,6 +145,7 @@ static ssize_t written(int fd, size_t size) {
     enum when when = step(fd);
     if (when == NOT_YET) return (ssize_t)size;
     if (is_kind("full")) {
+        saw('S');
         errno = ENOSPC;
         return -1;
     }
@@ -117,6 +159,7 @@ ssize_t write(int fd, const void *bytes, size_t size) {
     ssize_t length = written(fd, size);
     if (length < 0) return -1;
     ssize_t done = next(fd, bytes, (size_t)length);
+    if (done < 0) failed_with(fd);
     if ((size_t)length < size) die();
     return done;
 }
@@ -126,6 +169,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at) {
     ssize_t length = written(fd, size);
     if (length < 0) return -1;
     ssize_t done = next(fd, bytes, (size_t)length, at);
+    if (done < 0) failed_with(fd);
     if ((size_t)length < size) die();
     return done;
 }
@@ -155,34 +199,47 @@ static void named(int dir, const char *path) {
 
 #define NEXT(name) __typeof__(name) *next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
 
+/* What came of it, noted if it failed. */
+static int done(int result, const char *path) {
+    if (result < 0) failed_at(path);
+    return result;
+}
+
 int rename(const char *from, const char *to) {
     NEXT(rename);
     named(AT_FDCWD, to);
-    return next(from, to);
+    return done(next(from, to), to);
 }
 
 int unlink(const char *path) {
     NEXT(unlink);
     named(AT_FDCWD, path);
-    return next(path);
+    return done(next(path), path);
 }
 
 int unlinkat(int dir, const char *path, int flags) {
     NEXT(unlinkat);
     named(dir, path);
-    return next(dir, path, flags);
+    return done(next(dir, path, flags), path);
 }
 
 int rmdir(const char *path) {
     NEXT(rmdir);
     named(AT_FDCWD, path);
-    return next(path);
+    return done(next(path), path);
 }
 
 int mkdir(const char *path, mode_t mode) {
     NEXT(mkdir);
     named(AT_FDCWD, path);
-    return next(path, mode);
+    return done(next(path, mode), path);
+}
+
+int ftruncate64(int fd, off64_t length) {
+    NEXT(ftruncate64);
+    int result = next(fd, length);
+    if (result < 0) failed_with(fd);
+    return result;
 }
 
 int open64(const char *path, int flags, ...) {
@@ -192,7 +249,9 @@ int open64(const char *path, int flags, ...) {
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;
     va_end(rest);
     if (flags & O_CREAT) named(AT_FDCWD, path);
-    return next(path, flags, mode);
+    int fd = next(path, flags, mode);
+    if (fd < 0 && (flags & (O_CREAT | O_WRONLY | O_RDWR))) failed_at(path);
+    return fd;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
@@ -202,7 +261,10 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     if (failed == 0 && clock == CLOCK_REALTIME && wrong != NULL) {
         const char *at = getenv("FAULT_AT");
         int jumped = !is_kind("jump") || (at != NULL && atomic_load(&seen) >= atol(at));
-        if (jumped) now->tv_sec += atol(wrong);
+        if (jumped) {
+            now->tv_sec += atol(wrong);
+            saw('C');
+        }
     }
     return failed;
 }

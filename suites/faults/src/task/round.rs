@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agents_testkit::harm::{Harm, Place};
+use agents_testkit::harm::Place;
 use camino::Utf8Path;
 use serde_json::Value;
 
@@ -56,10 +56,10 @@ impl Stage<'_> {
         let mut command = self.world.command(&args);
         // Each has a clock of its own, and whoever comes first gives theirs to the supervisor.
         if self.fault == Fault::Clock {
-            let by = Ground::wrong_by(chance)?;
-            let root = self.world.root();
-            Harm::Clock(by).put(Place::Below(&root, "cargo-agents"), &mut command);
+            let harm = Ground::wrong_clock(chance, Ground::early_step)?;
+            harm.put(Place::Below(&self.world.root(), "cargo-agents"), &mut command);
         }
+        self.world.watch(&mut command);
         let child = command.spawn()?;
         self.clients.push(Client { run, background, child, output: None });
         Ok(())
@@ -159,7 +159,8 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
         states.join(", ")
     );
     let (checked, problems) = checks.over();
-    Ok(Seen { area: Area::Task, fault, hit: struck, runs, checked, problems, happened, kept })
+    let hit = struck && fault.happened(world.noticed());
+    Ok(Seen { area: Area::Task, fault, hit, runs, checked, problems, happened, kept })
 }
 
 /// Starts runs, and lets something go wrong while they start or work. Whether it did.

@@ -8,6 +8,7 @@ use std::{
 
 use agents_testkit::{
     endpoint::{Endpoint, Reply, Request, Script},
+    harm::{self, Noticed},
     scratch::Scratch,
     through::bound_by_modes,
 };
@@ -116,6 +117,20 @@ impl World {
             fs_err::set_permissions(&dir, std::fs::Permissions::from_mode(0o700))?;
         }
         Ok(())
+    }
+
+    fn noted(&self) -> Utf8PathBuf {
+        self.scratch.path("noted")
+    }
+
+    /// Has it noted what goes wrong for a command, and for whatever it leaves running.
+    pub(crate) fn watch(&self, command: &mut Command) {
+        harm::watch(self.scratch.root(), command, &self.noted());
+    }
+
+    /// What went wrong so far for those that are watched.
+    pub(crate) fn noticed(&self) -> Noticed {
+        Noticed::of(&self.noted())
     }
 
     /// A command of the program, for which file modes count.

@@ -12,7 +12,8 @@ fn nothing_is_lost(area: &str, runs: &str) {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    // With 4 it says that not everything was tried, for which these are too few.
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{said}");
     assert!(said.contains("| all "), "{said}");
 }
 
@@ -49,4 +50,14 @@ fn nothing_is_lost_and_nothing_is_done_twice_when_tasks_are_broken() {
 #[test]
 fn nothing_is_lost_and_nothing_is_done_twice_when_plans_are_broken() {
     nothing_is_lost("plan", "5");
+}
+
+#[test]
+fn nothing_is_lost_when_records_are_broken() {
+    nothing_is_lost("records", "8");
+}
+
+#[test]
+fn nothing_is_lost_when_upkeep_is_broken() {
+    nothing_is_lost("upkeep", "8");
 }

@@ -150,6 +150,7 @@ fn undisturbed() -> (BTreeMap<String, (String, String)>, usize) {
     (results, writes)
 }
 
+#[expect(clippy::print_stderr, reason = "the suite of faults says how many there were")]
 fn killed_at(points: impl Fn(usize) -> Vec<usize>, harm: fn(usize) -> Harm) {
     let (expected, writes) = undisturbed();
     let mut killed = 0;
@@ -161,6 +162,7 @@ fn killed_at(points: impl Fn(usize) -> Vec<usize>, harm: fn(usize) -> Harm) {
         killed += usize::from(run.code.is_none());
         fifty.resumed(&run, &expected, &format!("{:?} of {writes}", harm(at)));
     }
+    eprintln!("{writes} writes, {killed} kills");
     assert!(killed > 0);
 }
 
