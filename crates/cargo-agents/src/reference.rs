@@ -41,21 +41,21 @@ fn the_page_of_commands_holds_all_of_them() {
         format!("| {} | `{}` | {what} |\n", kind.exit_code(), kind.word())
     };
     let mut page = format!(
-        "# Commands\n\nGenerated from the grammar of the program; a test keeps it true. `--help` after a command prints the same, \
-         `cargo agents man COMMAND` as a manual page. Plugins bring more commands: `cargo agents --help` lists those that there are \
-         where you stand.\n\n\
+        "# Commands\n\nGenerated from the program's own definitions; a test keeps it true. `--help` after a command prints the same, \
+         `cargo agents man COMMAND` as a manual page. Plugins add more commands: `cargo agents --help` lists those available \
+         in the current directory.\n\n\
          ## Options that every command has\n\n```text\n{}\n```\n\n\
          ## Exit codes\n\n| code | `kind` in `--json` | when |\n|---|---|---|\n| 0 | | done |\n{}{}{}{}{}{}\n\
-         A command of a plugin ends with what its program ends with. A reader that goes away (`| head`) is no failure.\n",
+         A plugin's command exits with its program's code. A closed pipe (`| head`) is not a failure.\n",
         everywhere.render_help().to_string().trim_end(),
         exit(
             ErrorKind::Failure,
-            "it ran, and something in it failed; `sync --check` and `doctor` found something"
+            "it ran, and something failed; `sync --check` or `doctor` found something"
         ),
         exit(ErrorKind::Usage, "the command line, a configuration file or a manifest is wrong"),
         exit(ErrorKind::Refused, "a rule forbids it"),
-        exit(ErrorKind::Network, "the network, or whoever answers there"),
-        exit(ErrorKind::Bug, "a mistake of ours, which says what to report"),
+        exit(ErrorKind::Network, "the network or a remote service failed"),
+        exit(ErrorKind::Bug, "a bug in cargo agents; the message says what to report"),
         exit(ErrorKind::Cancelled, "you stopped it"),
     );
     for (path, mut command) in found {

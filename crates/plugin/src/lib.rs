@@ -14,7 +14,7 @@
 //! | [`catalog`] | all plugins that there are, loaded once per change |
 //! | [`probes`], [`answers`] | the outside world as predicates see it |
 //! | [`active`], [`explain`] | decisions and their reasons |
-//! | [`consent`] | what waits for the user's word, and what it would bring |
+//! | [`consent`] | what needs the user's consent, and what it would bring |
 //! | [`confine`] | the sandbox around the programs of a plugin |
 //! | [`skills`] | the skills of the active set, on disk |
 //! | [`agents`] | where the agents of the active set are |

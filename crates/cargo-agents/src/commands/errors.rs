@@ -1,4 +1,4 @@
-//! `cargo agents explain [CODE]`: what an error means, and how to mend it.
+//! `cargo agents explain [CODE]`: what an error means, and how to fix it.
 //!
 //! The pages are files in `errors/`, without their titles, which are those of the [`Code`]. They are in the program, so that they can
 //! be read where nothing else works. A test types what they show and sees the error.

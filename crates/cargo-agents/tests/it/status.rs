@@ -262,7 +262,7 @@ fn for_people_it_reads_like_this() {
         none of its programs run by themselves; `cargo agents use app` lets them
         skill    app-skill
         command  app-cmd    runs `echo`
-    waiting for your word
+    needs your approval
       helper  (crate helper 0.2.0)  a dependency brings it; `cargo agents use helper` turns it on
         skill    helper-skill
         hook     helper-hook (PreToolUse)  runs script `hook.sh`

@@ -69,7 +69,7 @@ checks! {
         "remove those that you do not want";
     CONFIG_BROKEN = "config-broken":
         "the configuration cannot be read, so nothing works that needs it",
-        "mend `config.toml`";
+        "fix `config.toml`";
     CONFIG_UNKNOWN_KEY = "config-unknown-key":
         "the configuration says something that has no effect",
         "correct or remove it";
@@ -81,7 +81,7 @@ checks! {
         "correct the name, or leave it if the plugin is of another workspace";
     HOSTS_FILE_BROKEN = "hosts-file-broken":
         "`hosts.toml`, which changes the descriptions of hosts, has mistakes",
-        "mend it; what is wrong in it does not count";
+        "fix it; what is wrong in it is ignored";
     CONFIG_WRITABLE_BY_OTHERS = "config-writable-by-others":
         "everybody on this machine can change what runs in your name",
         "take the right away with `chmod o-w`";
@@ -144,7 +144,7 @@ checks! {
         "update it";
     FILE_BROKEN = "file-broken":
         "a file of a host cannot be read, so neither it nor we can use it",
-        "mend it";
+        "fix it";
     DANGLING_LINK = "dangling-link":
         "a symbolic link leads nowhere where a host looks for skills or settings",
         "remove it, or make what it leads to";
@@ -201,7 +201,7 @@ mod tests {
             "# What `cargo agents doctor` finds\n\n\
              Generated from `crates/cargo-agents/src/commands/doctor/checks.rs`; a test keeps it true.\n\n\
              `cargo agents doctor` looks at the program, its settings, the files of every configured host and what this workspace brings them, \
-             and writes nothing. It ends with 0 if all is well and with 1 if problems remain; notes, which `--verbose` shows, do not count. \
+             and writes nothing. The exit code is 0 if all is well and 1 if problems remain; notes, which `--verbose` shows, do not count. \
              One check that cannot be made (a configuration that is broken, a workspace that cannot be understood) keeps no other from being made.\n\n\
              `--fix` does what is safe without asking: it ends a sync that was killed, lets go of what is kept for workspaces that are gone, \
              removes what killed writers left, and runs `cargo agents sync` where something is missing or out of date. \

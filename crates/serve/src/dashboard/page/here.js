@@ -6,7 +6,7 @@ import { count, el, findings, number, show, state, trouble } from "./dom.js";
 const ORDER = ["active", "candidate", "sleeping", "declined", "superseded", "not-applicable"];
 const HEADINGS = {
   active: "Active",
-  candidate: "Waiting for your word",
+  candidate: "Needs your approval",
   sleeping: "Sleeping until used",
   declined: "Turned off",
   superseded: "Superseded",

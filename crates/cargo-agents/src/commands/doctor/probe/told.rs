@@ -165,7 +165,8 @@ impl Probed {
             }
             // The host has done its part.
             _ if self.things.iter().filter(|it| !it.loaded).all(is_later) => {
-                "this is ours to mend: please report it with what `--json` prints".to_owned()
+                "this is a bug in cargo agents: please report it with what `--json` prints"
+                    .to_owned()
             }
             (Some(version), Some(known)) if version < known => {
                 format!("update {name}: {known} was seen to load everything")
