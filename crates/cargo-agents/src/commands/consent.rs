@@ -171,7 +171,7 @@ fn in_words(candidate: &Candidate<'_>, config: &Config) -> String {
     let Candidate { plugin, withheld, pieces } = candidate;
     let why = match withheld {
         Withheld::Everything => "a dependency of this workspace; all of it is off",
-        Withheld::Programs => "part of this workspace; none of its programs run by themselves",
+        Withheld::Programs => "part of this workspace; none of its programs run on their own",
     };
     let brings = match pieces.is_empty() {
         true => "nothing".to_owned(),

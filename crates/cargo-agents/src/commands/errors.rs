@@ -129,7 +129,7 @@ fn find(wanted: &str) -> Result<Meant, Failure> {
             .collect(),
     };
     let near: Vec<&str> = near.iter().map(String::as_str).collect();
-    let failure = Failure::new(ErrorKind::Usage, format!("`{wanted}` is no code of an error"));
+    let failure = Failure::new(ErrorKind::Usage, format!("`{wanted}` is not an error code"));
     Err(failure.hint(match near.as_slice() {
         [] => "`cargo agents explain` lists all of them".to_owned(),
         near => {

@@ -272,7 +272,7 @@ fn render_plugin(it: &PluginView, config: &str, output: &Output) -> Result<(), F
     output.line(format!("  {}  ({})  {because}", it.name, it.from))?;
     if it.withheld == Some("programs") {
         output.line(format!(
-            "    none of its programs run by themselves; `cargo agents use {}` lets them",
+            "    none of its programs run on their own; `cargo agents use {}` lets them",
             it.word
         ))?;
     }

@@ -259,7 +259,7 @@ fn for_people_it_reads_like_this() {
         command  one-cmd                runs `echo`
         its programs run with your rights, outside any sandbox
       app  (workspace member `app`)  its conditions hold
-        none of its programs run by themselves; `cargo agents use app` lets them
+        none of its programs run on their own; `cargo agents use app` lets them
         skill    app-skill
         command  app-cmd    runs `echo`
     needs your approval
