@@ -114,10 +114,10 @@ fn the_page_of_events_holds_all_of_them() {
     let head = |tag: &str| format!("| `{tag}` | what | besides |\n|---|---|---|\n");
     let page = format!(
         "# Events\n\nGenerated from the published schemas; a test keeps it true.\n\n\
-         What happens is told while it happens, one object of JSON a line, by `cargo agents task run --json`, `task batch --json`, \
-         `task attach --json` and `plan run --json`. Names and meanings stay; more fields and more events may come, so leave alone what you do not know. \
-         The transcript of a task (`task logs`) holds the messages themselves, and is described with [tasks](tasks.md).\n\n\
-         ## Of a task\n\nEvery line has `task` (its id) and `path` (where it stands among those that started it). \
+         Events are reported as they happen, one JSON object per line, by `cargo agents task run --json`, `task batch --json`, \
+         `task attach --json` and `plan run --json`. Names and meanings are stable; fields and events may be added, so ignore those that you do not know. \
+         The transcript of a task (`task logs`) has the messages themselves; see [tasks](tasks.md).\n\n\
+         ## Of a task\n\nEvery line has `task` (its id) and `path` (its position below the tasks that started it). \
          The first is `started`, the last is `ended`, and there is exactly one of each. [Schema](json/task-event.schema.json).\n\n{}{}\n\
          ### How a task ends\n\n`outcome.ending` of the last line, by `state`; what failed has a `why`:\n\n{}{}\n{}{}\n\
          ## Of a run of a plan\n\n[Schema](json/plan-run.schema.json).\n\n{}{}\n\

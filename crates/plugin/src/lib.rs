@@ -2,7 +2,7 @@
 //!
 //! A *plugin* is a manifest with its contributions (skills, agents, hooks, MCP servers, subcommands). A *registry* is
 //! a place plugins come from. A *predicate* is the gate that says whether a contribution applies here. The
-//! *active set* is what is left of all plugins when every gate has been asked, with the reason for each decision.
+//! *active set* is what remains of all plugins after evaluating every gate, with the reason for each decision.
 //!
 //! | module | holds |
 //! |---|---|

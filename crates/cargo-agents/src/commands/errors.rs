@@ -243,11 +243,11 @@ mod tests {
         let sections: Vec<String> = Code::ALL.iter().map(section).collect();
         let page = format!(
             "# Errors\n\nGenerated from `crates/system/src/explain/code.rs` and `crates/cargo-agents/errors`; a test keeps it true, \
-             types what it shows and sees the error.\n\n\
+             runs the examples and checks for the error.\n\n\
              An error that needs more than its message and its hint has a code: `error[E0042]: …`, or `code` in \
-             [`--json`](json/error.schema.json). `cargo agents explain E0042` prints what this page says about it, without a network; \
-             `cargo agents explain` lists all codes, and those that [`doctor`](doctor.md) has for what it finds. \
-             A code keeps its meaning: one that goes away is not used again.\n\n\
+             [`--json`](json/error.schema.json). `cargo agents explain E0042` prints its section of this page, offline; \
+             `cargo agents explain` lists all codes, including those of [`doctor`](doctor.md). \
+             A code keeps its meaning: one that is removed is never reused.\n\n\
              | code | what |\n|---|---|\n{rows}{}\n",
             sections.join("\n")
         );
