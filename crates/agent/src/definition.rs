@@ -24,7 +24,7 @@ pub struct AgentDefinition {
     /// Which agents it may start.
     #[serde(default)]
     pub spawns: Spawns,
-    /// Which models will do, the best one first.
+    /// Acceptable models, best first.
     #[serde(default)]
     pub model: Vec<ModelPattern>,
     /// How hard it thinks.

@@ -117,7 +117,7 @@ impl Explain for ChangeError {
         match self {
             Self::File(error) => error.hint(),
             Self::Text { source, .. } => source.hint(),
-            Self::NoDefinition { .. } => Some("mend the file by hand first".to_owned()),
+            Self::NoDefinition { .. } => Some("fix the file by hand first".to_owned()),
             Self::NameOfFile { .. } => Some("rename the file instead".to_owned()),
             Self::Mismatch { .. } => {
                 Some("make the change by hand; the file was left as it is".to_owned())

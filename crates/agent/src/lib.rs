@@ -1,7 +1,7 @@
-//! Agent definitions: what an agent is, whoever wrote it down.
+//! Agent definitions: what an agent is, in every format.
 //!
 //! An *agent* is a definition that can be run: a name, a description, a prompt, tools, a model, limits. Every coding agent
-//! writes that down in its own way; here all of them become one [`AgentDefinition`]. What a way of writing cannot say
+//! has its own format; here all of them become one [`AgentDefinition`]. What a format cannot express
 //! is absent, never guessed.
 //!
 //! | module | holds |

@@ -136,16 +136,16 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// Bring your coding agents what this workspace's crates offer
     Sync {
-        /// Only say what would be done
+        /// Only show what would be done
         #[arg(long, conflicts_with = "check")]
         dry_run: bool,
-        /// Only say whether something would be done, and end with 1 if so
+        /// Only check whether anything would be done; exit with 1 if so
         #[arg(long)]
         check: bool,
         /// Also replace what was edited after we wrote it
         #[arg(long)]
         overwrite: bool,
-        /// Refuse content that nobody has looked at, see `audit record`
+        /// Refuse content that nobody has reviewed, see `audit record`
         #[arg(long)]
         require_audit: bool,
     },
@@ -154,7 +154,7 @@ pub(crate) enum Command {
         /// Only this skill
         name: Option<String>,
     },
-    /// Show what changed in crates that you use plugins of, and accept it
+    /// Show what changed in the crates whose plugins you use, and accept it
     Update {
         /// Only this skill, plugin or crate
         name: Option<String>,
@@ -165,7 +165,7 @@ pub(crate) enum Command {
         #[arg(short, long)]
         yes: bool,
     },
-    /// See everything that is active here: from whom, with which rights, and who has looked at it
+    /// See everything that is active here: who it is from, what it may do, and who has reviewed it
     Audit {
         /// Print a CycloneDX document
         #[arg(long)]
@@ -182,15 +182,15 @@ pub(crate) enum Command {
         /// In every workspace
         #[arg(long)]
         global: bool,
-        /// Take that back
+        /// Undo an earlier `use`
         #[arg(long)]
         remove: bool,
     },
-    /// Turn a plugin off, whatever else is said about it
+    /// Turn a plugin off, whatever turns it on
     Disable {
         /// The plugin, or the crate that embeds it
         name: String,
-        /// Take that back
+        /// Undo an earlier `disable`
         #[arg(long)]
         remove: bool,
     },
@@ -203,16 +203,16 @@ pub(crate) enum Command {
     SelfUpdate,
     /// Take back everything that `sync` ever wrote
     Uninstall {
-        /// Also what was edited after we wrote it
+        /// Also remove what was edited after we wrote it
         #[arg(long)]
         overwrite: bool,
-        /// Also your configuration, what is remembered (transcripts, journals, notes) and the cache
+        /// Also remove your configuration, transcripts, journals, notes and the cache
         #[arg(long)]
         purge: bool,
-        /// Do not ask before that
+        /// Do not ask before purging
         #[arg(long, requires = "purge")]
         yes: bool,
-        /// Only say what would be taken back
+        /// Only show what would be taken back
         #[arg(long)]
         dry_run: bool,
     },
@@ -223,7 +223,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Later<HostCommand>,
     },
-    /// See the settings that count, and where they come from
+    /// See the effective settings, and where they come from
     Config {
         #[command(subcommand)]
         command: Later<ConfigCommand>,
@@ -260,27 +260,27 @@ pub(crate) enum Command {
     },
     /// Offer sub-agents, skills and the MCP servers of plugins to coding agents, as one MCP server
     #[command(
-        after_help = "A coding agent starts it and speaks with it on standard input and output:
+        after_help = "A coding agent starts it and talks to it over standard input and output:
   claude mcp add cargo-agents -- cargo agents mcp
   codex mcp add cargo-agents -- cargo agents mcp --mode accept-edits
 
-What sub-agents may do without asking is said here, and cannot be widened by whoever calls."
+What sub-agents may do without asking is set here, and callers cannot widen it."
     )]
     Mcp(McpArgs),
-    /// See tasks, plans, questions and plugins in a page in your browser, and answer them there
+    /// See tasks, plans, questions and plugins in your browser, and answer questions there
     #[cfg(feature = "http")]
     #[command(
-        after_help = "Only this machine can reach it, and only whoever knows its address, which is new each time."
+        after_help = "Only this machine can reach it, and only with its address, which is new each time."
     )]
     Dashboard(DashboardArgs),
     /// Run tasks of plans for a Restate cluster, until Ctrl-C
     #[command(
-        after_help = "Keys of models are those of this machine and stay here. `[engine.restate]` in the configuration says where the server is."
+        after_help = "Model keys are those of this machine and stay here. `[engine.restate]` in the configuration says where the server is."
     )]
     Worker(WorkerArgs),
     /// Be a coding agent in an editor that speaks the Agent Client Protocol
     #[command(
-        after_help = "An editor starts it and speaks with it on standard input and output. In Zed's settings.json:
+        after_help = "An editor starts it and talks to it over standard input and output. In Zed's settings.json:
   \"agent_servers\": { \"cargo-agents\": { \"command\": \"cargo\", \"args\": [\"agents\", \"acp\"] } }"
     )]
     Acp(AcpArgs),
@@ -297,9 +297,9 @@ What sub-agents may do without asking is said here, and cannot be widened by who
         #[command(subcommand)]
         command: Option<Later<HookCommand>>,
     },
-    /// See what an error means and how to mend it, by its code
+    /// See what an error means and how to fix it, by its code
     Explain {
-        /// As it is printed: `E0042`, or a word of `doctor` such as `config-broken`; all of them by default
+        /// As it is printed: `E0042`, or a finding of `doctor` such as `config-broken`; all by default
         code: Option<String>,
     },
     /// Read or install the manual pages
@@ -316,7 +316,7 @@ What sub-agents may do without asking is said here, and cannot be widened by who
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
-    /// See what this program does, in a sample workspace that is gone afterwards
+    /// See what this program does, in a throw-away sample workspace
     Tour {
         /// Leave the sample workspace and its home in this directory
         #[arg(long, value_name = "DIR")]
@@ -369,18 +369,18 @@ impl From<HookScope> for Registration {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
-    /// Say that you have looked at something as it is now
+    /// Record that you have reviewed something as it is now
     Record {
         /// The skill or the plugin
         name: String,
-        /// What you have to say about it
+        /// What you found
         #[arg(long, value_name = "TEXT")]
         note: String,
         /// Keep the record in your configuration, not in the workspace
         #[arg(long)]
         user: bool,
     },
-    /// Take over somebody else's records
+    /// Import somebody else's records
     Import {
         /// A file, or the address of a git repository with an `agents-audits.toml`
         from: String,
@@ -389,9 +389,9 @@ pub(crate) enum AuditCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print every setting as it counts, as a configuration file
+    /// Print every effective setting, as a configuration file
     Show {
-        /// Say beside each where it comes from
+        /// Show where each one comes from
         #[arg(long)]
         origin: bool,
     },
@@ -425,7 +425,7 @@ pub(crate) enum HookCommand {
         #[arg(long, value_name = "FILE")]
         record: Option<Utf8PathBuf>,
     },
-    /// Make recorded calls again, and end with 1 if an answer differs
+    /// Repeat recorded calls, and exit with 1 if an answer differs
     Replay {
         /// What `hook test --record` or `CARGO_AGENTS_HOOK_TRACE` wrote
         file: Utf8PathBuf,
@@ -460,7 +460,7 @@ pub(crate) enum WorkflowCommand {
 pub(crate) struct WantedCrate {
     /// The crate
     pub(crate) name: String,
-    /// Which versions will do, as cargo writes them; otherwise the one that the workspace uses
+    /// A version requirement as in `Cargo.toml`; by default, the version that the workspace uses
     #[arg(long, value_name = "REQUIREMENT")]
     pub(crate) version: Option<String>,
 }
@@ -508,13 +508,13 @@ pub(crate) enum CacheCommand {
     List,
     /// Remove what is superseded or half-finished
     Prune {
-        /// Remove everything, also what is in use
+        /// Remove everything, even what is in use
         #[arg(long)]
         all: bool,
-        /// Also what has not been used for so many days
+        /// Also remove what has not been used for this many days
         #[arg(long, value_name = "DAYS", conflicts_with = "all")]
         unused_for: Option<u32>,
-        /// Only say what would be removed
+        /// Only show what would be removed
         #[arg(long)]
         dry_run: bool,
     },

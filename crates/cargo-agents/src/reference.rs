@@ -41,21 +41,21 @@ fn the_page_of_commands_holds_all_of_them() {
         format!("| {} | `{}` | {what} |\n", kind.exit_code(), kind.word())
     };
     let mut page = format!(
-        "# Commands\n\nGenerated from the grammar of the program; a test keeps it true. `--help` after a command prints the same, \
-         `cargo agents man COMMAND` as a manual page. Plugins bring more commands: `cargo agents --help` lists those that there are \
-         where you stand.\n\n\
+        "# Commands\n\nGenerated from the program's own definitions; a test keeps it true. `--help` after a command prints the same, \
+         `cargo agents man COMMAND` as a manual page. Plugins add more commands: `cargo agents --help` lists those available \
+         in the current directory.\n\n\
          ## Options that every command has\n\n```text\n{}\n```\n\n\
          ## Exit codes\n\n| code | `kind` in `--json` | when |\n|---|---|---|\n| 0 | | done |\n{}{}{}{}{}{}\n\
-         A command of a plugin ends with what its program ends with. A reader that goes away (`| head`) is no failure.\n",
+         A plugin's command exits with its program's code. A closed pipe (`| head`) is not a failure.\n",
         everywhere.render_help().to_string().trim_end(),
         exit(
             ErrorKind::Failure,
-            "it ran, and something in it failed; `sync --check` and `doctor` found something"
+            "it ran, and something failed; `sync --check` or `doctor` found something"
         ),
         exit(ErrorKind::Usage, "the command line, a configuration file or a manifest is wrong"),
         exit(ErrorKind::Refused, "a rule forbids it"),
-        exit(ErrorKind::Network, "the network, or whoever answers there"),
-        exit(ErrorKind::Bug, "a mistake of ours, which says what to report"),
+        exit(ErrorKind::Network, "the network or a remote service failed"),
+        exit(ErrorKind::Bug, "a bug in cargo agents; the message says what to report"),
         exit(ErrorKind::Cancelled, "you stopped it"),
     );
     for (path, mut command) in found {
@@ -114,10 +114,10 @@ fn the_page_of_events_holds_all_of_them() {
     let head = |tag: &str| format!("| `{tag}` | what | besides |\n|---|---|---|\n");
     let page = format!(
         "# Events\n\nGenerated from the published schemas; a test keeps it true.\n\n\
-         What happens is told while it happens, one object of JSON a line, by `cargo agents task run --json`, `task batch --json`, \
-         `task attach --json` and `plan run --json`. Names and meanings stay; more fields and more events may come, so leave alone what you do not know. \
-         The transcript of a task (`task logs`) holds the messages themselves, and is described with [tasks](tasks.md).\n\n\
-         ## Of a task\n\nEvery line has `task` (its id) and `path` (where it stands among those that started it). \
+         Events are reported as they happen, one JSON object per line, by `cargo agents task run --json`, `task batch --json`, \
+         `task attach --json` and `plan run --json`. Names and meanings are stable; fields and events may be added, so ignore those that you do not know. \
+         The transcript of a task (`task logs`) has the messages themselves; see [tasks](tasks.md).\n\n\
+         ## Of a task\n\nEvery line has `task` (its id) and `path` (its position below the tasks that started it). \
          The first is `started`, the last is `ended`, and there is exactly one of each. [Schema](json/task-event.schema.json).\n\n{}{}\n\
          ### How a task ends\n\n`outcome.ending` of the last line, by `state`; what failed has a `why`:\n\n{}{}\n{}{}\n\
          ## Of a run of a plan\n\n[Schema](json/plan-run.schema.json).\n\n{}{}\n\

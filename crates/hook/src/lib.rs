@@ -1,9 +1,9 @@
-//! What hosts call back.
+//! Hooks: what hosts call, and how they are answered.
 //!
 //! A host runs `cargo-agents hook <host> <event>` with JSON on standard input, before every tool call and
-//! at some other moments. This room knows what that JSON means and what the host understands as an answer,
-//! and it runs the programs that plugins have for the moment. What applies in a workspace is not decided
-//! here: the caller brings the handlers.
+//! at some other events. This crate knows what that JSON means and what the host understands as an answer,
+//! and it runs the programs that plugins have for the event. What applies in a workspace is not decided
+//! here: the caller provides the handlers.
 //!
 //! | module | holds |
 //! |---|---|

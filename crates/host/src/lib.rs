@@ -2,9 +2,9 @@
 //!
 //! A *host* is a coding agent program that we configure and that calls us back: Claude Code, Codex, and so
 //! on. Everything that differs between hosts - paths, keys, event names, units, trust rules, the variables
-//! that move their home directories, whose files they read besides their own - stands in one descriptor per
+//! that move their home directories, whose files they read in addition to their own - is in one descriptor per
 //! host, a TOML file in `hosts/` that is embedded here and whose single keys the user can replace from
-//! `hosts.toml`. Code exists only for the shapes of what is written.
+//! `hosts.toml`. Code exists only for file formats.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! How a sub-agent thinks: one small trait in front of everything that answers as a model.
 //!
 //! A [`Request`] with the conversation, tools, an output schema and limits goes in; a stream of [`Event`]s with text,
-//! thoughts, tool calls, usage and the reason of the end comes out. What lies between is a [`Provider`].
+//! thoughts, tool calls, usage and a stop reason comes out. What lies between is a [`Provider`].
 //!
 //! ```
 //! use agents_model::{Message, Provider, Request, Turn, script::{ScriptFile, ScriptProvider}};

@@ -1,8 +1,8 @@
-//! A graph of tasks that survives anything: what it says, whether it makes sense, what runs next, what happened, and how it looks.
+//! Durable graphs of tasks: plan files, checks, scheduling, a journal, and diagrams.
 //!
-//! A *plan* is a file with tasks, what each of them needs, and how far all of it may go. It is checked as a whole before anything runs; then a
-//! scheduler without clock or disk says what is next, a journal writes down what happened before anything is done about it, and an engine
-//! gives the tasks to whoever runs them, here or on a cluster. After a crash, whoever comes next goes on with what was already paid for.
+//! A *plan* is a file with tasks, what each of them needs, and limits for all of them. It is checked as a whole before anything runs; then a
+//! scheduler without clock or disk decides what is next, a journal records each event before it is acted on, and an engine
+//! runs the tasks, here or on a cluster. After a crash, a run continues without paying again for what was done.
 //!
 //! | module | holds |
 //! |---|---|

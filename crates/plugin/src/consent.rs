@@ -1,4 +1,4 @@
-//! What waits for the user's word, and what it would bring.
+//! What needs the user's consent, and what it would bring.
 //!
 //! Registries that the user configured are trusted. What a mere dependency embeds is off until they agree to it, and of
 //! what comes with a workspace, which may only have been cloned, nothing runs programs before they do.
@@ -21,7 +21,7 @@ use crate::{
     skills::{Fetch, Why, names_at},
 };
 
-/// A plugin that waits for the user's word.
+/// A plugin that needs the user's consent.
 #[derive(Debug)]
 pub struct Candidate<'s> {
     /// The plugin.
@@ -32,7 +32,7 @@ pub struct Candidate<'s> {
     pub pieces: Vec<Piece>,
 }
 
-/// What a plugin does not do without the user's word.
+/// What a plugin does not do without the user's consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Withheld {
     /// Anything: a dependency embeds it.
@@ -119,7 +119,7 @@ pub fn counted(pieces: &[Piece]) -> String {
 }
 
 impl ActiveSet {
-    /// The plugins that wait for the user's word, as far as that is certain from the packages alone: what a hook may
+    /// The plugins that need the user's consent, as far as that is certain from the packages alone: what a hook may
     /// look at.
     pub fn waiting<'s>(
         &'s self,
@@ -155,7 +155,7 @@ impl Considered<'_> {
 }
 
 impl Registries<'_> {
-    /// The plugins that wait for the user's word here. One that would not apply anyway is none, as far as that can be
+    /// The plugins that need the user's consent here. One that would not apply anyway is none, as far as that can be
     /// told without running anything.
     #[must_use]
     pub fn candidates<'s>(

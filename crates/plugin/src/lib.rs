@@ -2,7 +2,7 @@
 //!
 //! A *plugin* is a manifest with its contributions (skills, agents, hooks, MCP servers, subcommands). A *registry* is
 //! a place plugins come from. A *predicate* is the gate that says whether a contribution applies here. The
-//! *active set* is what is left of all plugins when every gate has been asked, with the reason for each decision.
+//! *active set* is what remains of all plugins after evaluating every gate, with the reason for each decision.
 //!
 //! | module | holds |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | [`catalog`] | all plugins that there are, loaded once per change |
 //! | [`probes`], [`answers`] | the outside world as predicates see it |
 //! | [`active`], [`explain`] | decisions and their reasons |
-//! | [`consent`] | what waits for the user's word, and what it would bring |
+//! | [`consent`] | what needs the user's consent, and what it would bring |
 //! | [`confine`] | the sandbox around the programs of a plugin |
 //! | [`skills`] | the skills of the active set, on disk |
 //! | [`agents`] | where the agents of the active set are |

@@ -28,7 +28,7 @@ pub struct Plugin {
     pub file: Utf8PathBuf,
     /// When it applies.
     pub gate: Gate,
-    /// Whether it needs the user's word first.
+    /// Whether it needs the user's consent first.
     pub waking: Waking,
     /// What asking its conditions does.
     pub asking: Asking,
@@ -83,7 +83,7 @@ pub struct SubcommandSummary {
     pub gate: Gate,
 }
 
-/// Whether a plugin needs the user's word before it can be active.
+/// Whether a plugin needs the user's consent before it can be active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Waking {
     /// Its gates decide.

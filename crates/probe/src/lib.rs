@@ -1,8 +1,8 @@
-//! Whether coding agents really load what is written for them.
+//! Whether coding agents actually load what we write for them.
 //!
-//! Hosts change with every release, and most of them ignore silently what they do not understand. So this room asks them: it starts
-//! a host without a terminal, in a home of its own, against a scripted model, after our own `sync`. The model
-//! tries everything that was brought; from what reached it, and from what ran, it is plain what the host has loaded.
+//! Hosts change with every release, and most of them silently ignore what they do not understand. So this crate tests them: it starts
+//! a host without a terminal, in its own home, against a scripted model, after our own `sync`. The model
+//! tries everything that was installed; what reached it, and what ran, shows what the host has loaded.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,9 +1,9 @@
-//! The doors to what the program can do, for agents and programs of others, and for people.
+//! What the program can do, over MCP, ACP and HTTP.
 //!
-//! A *door* is a protocol: MCP for coding agents, ACP for editors, a page in a browser for people. Behind each of them is the same: the
-//! program brings an [`Offer`], which says what there is where it stands (agents, skills, sources of crates, commands, MCP servers), and
-//! [`Terms`], which say how much of it whoever comes in may have. A door translates what it is asked into [`Verbs`], and their answers back;
-//! no verb knows a protocol, and no protocol is known outside of the module of its door.
+//! A *door* is a protocol: MCP for coding agents, ACP for editors, a dashboard in a browser for people. All of them offer the same: the
+//! program brings an [`Offer`], which says what is available in a directory (agents, skills, sources of crates, commands, MCP servers), and
+//! [`Terms`], which say how much of it a client may use. A door translates requests into [`Verbs`], and their answers back;
+//! no verb knows a protocol, and no protocol is known outside the module of its door.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,8 +1,8 @@
-//! What we write into hosts: the desired state, the difference to what is there, and its careful application.
+//! What we write into hosts: the desired state, how it differs from what is there, and applying the difference safely.
 //!
 //! The files of coding agents belong to their users. So what should be there is computed first and compared with what is there and with the
-//! ledger of what is ours; that makes a list of changes, which can be shown or applied. Applying keeps every byte that is not ours, happens
-//! once however often it is done, and can be undone as a whole.
+//! ledger of what is ours; that gives a list of changes, which can be shown or applied. Applying keeps every byte that is not ours, is
+//! idempotent, and can be undone as a whole.
 //!
 //! ```text
 //! active set + hosts ──> Desired ─┐

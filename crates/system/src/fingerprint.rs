@@ -117,7 +117,7 @@ impl Inputs {
     }
 
     /// The bytes of a regular file of at most `max` bytes, or `None` if there is none. What is larger, is no file or may not be
-    /// read is an error, and the answer depends on it all the same: it may be mended.
+    /// read is an error, and the answer depends on it all the same: it may be fixed.
     pub fn read_at_most(&mut self, path: &Utf8Path, max: u64) -> io::Result<Option<Vec<u8>>> {
         match look_at_small_file(path, max) {
             Ok(Some((stamp, bytes))) => {

@@ -104,7 +104,7 @@ pub enum HeaderError {
         line: Option<usize>,
     },
     /// The same key twice: readers disagree about which one counts.
-    #[error("the key `{key}` stands there twice")]
+    #[error("the key `{key}` appears twice")]
     Duplicate {
         /// The key.
         key: String,

@@ -1,8 +1,8 @@
 //! What every room of `cargo agents` needs from the machine it runs on.
 //!
 //! Files that others write at the same time, caches that may be stale, programs that never end, settings with comments in them, machines with
-//! and without a sandbox or a keyring: whatever differs from machine to machine is met here once, behind small interfaces, so that the other
-//! rooms are about values. Errors and findings, which every room has, are here, too.
+//! and without a sandbox or a keyring: whatever differs from machine to machine is handled here once, behind small interfaces, so that the other
+//! crates can work with plain values. Errors and findings, which every crate has, are here, too.
 //!
 //! | module | holds |
 //! |---|---|

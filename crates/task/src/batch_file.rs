@@ -46,10 +46,10 @@ struct Item {
     /// What the result must look like
     #[serde(default)]
     schema: Option<Value>,
-    /// Only these tools, of those that it would have
+    /// Only these of the tools it would have
     #[serde(default)]
     tools: Vec<String>,
-    /// Which models will do, the best one first
+    /// Acceptable models, best first
     #[serde(default)]
     model: Vec<String>,
     /// Work in a git worktree of its own

@@ -92,7 +92,7 @@ pub struct Request {
     pub instruction: String,
     /// What else is known, for matchers. A blank prompt there is the instruction.
     pub activation: Activation,
-    /// Only these tools, of those that it would have. A list of blanks says nothing.
+    /// Only these of the tools it would have. A list of blanks says nothing.
     pub tools: Vec<String>,
     /// For the context of the run. A text under `session_id` names its session.
     pub metadata: Map<String, Value>,

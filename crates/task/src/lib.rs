@@ -1,8 +1,8 @@
-//! One run of an agent: who may start it, how far it may go, what it does turn by turn, and what became of it.
+//! One run of an agent: who may start it, its limits, what it does turn by turn, and its outcome.
 //!
-//! A *task* is one run of an agent: one check of everything that stands in its way, turns between a model and tools under rights, limits and
-//! deadlines, a result that is checked, exactly one ending, and a transcript from which it can go on. A program that embeds sub-agents begins
-//! with [`SubAgentManager`], which starts them, tells how they are doing, ends them, and gives out what they leave.
+//! A *task* is one run of an agent: a preflight check, turns between a model and tools under rights, limits and
+//! deadlines, a checked result, exactly one ending, and a transcript from which it can be resumed. A program that embeds sub-agents starts
+//! with [`SubAgentManager`], which starts them, reports their state, ends them, and collects their results.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -48,9 +48,7 @@ const REMEMBERED: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PeerError {
     /// There is no such task in the group, or more than one has the name.
-    #[error(
-        "there is no task `{0}` that you could write to; `list_peers` shows those that there are"
-    )]
+    #[error("there is no task `{0}` that you could write to; `list_peers` shows all of them")]
     TargetNotFound(String),
     /// It has ended.
     #[error("`{0}` has ended")]

@@ -116,7 +116,7 @@ pub enum Refusal {
         what: String,
     },
     /// It cannot work in a place of its own.
-    #[error("a worktree of its own is not to be had: {why}")]
+    #[error("its own worktree cannot be made: {why}")]
     Isolation {
         /// Why.
         why: String,

@@ -20,9 +20,9 @@ pub struct TaskRequest {
     pub prompt: String,
     /// What the result must look like: a schema, or the text of one. `null` says nothing.
     pub schema: Option<Value>,
-    /// Only these tools, of those that it would have. An empty list says nothing.
+    /// Only these of the tools it would have. An empty list says nothing.
     pub tools: Vec<String>,
-    /// Which models will do, the best one first.
+    /// Acceptable models, best first.
     pub model: Vec<String>,
     /// How hard it thinks.
     pub effort: Option<Effort>,

@@ -108,7 +108,7 @@ pub enum Denied {
     #[error("the user's configuration does not say where it is")]
     NoSource,
     /// There is nothing where the user says that it is, or it cannot be read.
-    #[error("it is not to be had where the user's configuration says that it is")]
+    #[error("it cannot be read from where the user's configuration says")]
     NoValue,
     /// It could not be hidden.
     #[error("its value is too short to be hidden")]

@@ -108,7 +108,7 @@ impl agents_system::explain::Explain for TranscriptError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NotFound(_) => {
-                Some("`cargo agents task list` shows those that there are".to_owned())
+                Some("`cargo agents task list` shows the newest ones".to_owned())
             }
             Self::Ambiguous { candidates, .. } => {
                 let shown: Vec<String> =

@@ -260,10 +260,9 @@ fn every_package_has_a_readme_and_the_licences() {
             continue;
         };
         let page = format!(
-            "# {name}\n\n{}\n\nA room of [`cargo agents`]({repository}): what it holds, its main types and an example are in its \
-             [documentation](https://docs.rs/{name}), how it stands with the others in \
-             [the house]({repository}/blob/main/docs/architecture.md).\n\n\
-             Licensed under MIT or Apache-2.0, as you like.\n",
+            "# {name}\n\n{}\n\nPart of [`cargo agents`]({repository}): its [documentation](https://docs.rs/{name}) has the main types and an \
+             example, and [the architecture]({repository}/blob/main/docs/architecture.md) shows how the crates fit together.\n\n\
+             Licensed under either of MIT or Apache-2.0, at your option.\n",
             first_words(&code),
         );
         let file = dir.join("README.md");

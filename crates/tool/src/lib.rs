@@ -1,8 +1,8 @@
-//! What an agent may touch: tools, and everything that stands around them.
+//! What an agent may touch: tools, rights, permissions and confinement.
 //!
-//! A tool does something and decides nothing. Before each call there is one judgement, from the rights of the agent, the mode, what was
-//! granted and for how long; around it stand hooks of plugins, directories that no path leads out of, a sandbox of the kernel where the
-//! agent is not trusted, and bounds for what a model gets to read. Rights only ever become less.
+//! A tool does something and decides nothing. Before each call there is one decision, based on the rights of the agent, the mode, what was
+//! granted and for how long; around it are the hooks of plugins, directories that no path can leave, the kernel's sandbox where the
+//! agent is not trusted, and bounds on what a model gets to read. Rights only ever shrink.
 //!
 //! | module | holds |
 //! |---|---|

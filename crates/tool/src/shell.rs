@@ -94,7 +94,7 @@ fn parse_within(command: &str, most_looks: usize) -> Result<Script, Unjudged> {
     }
     let mut parser = Parser::new();
     parser.set_language(language()).map_err(|_| Unjudged::Syntax(0))?;
-    // Mending what cannot be mended is given up: what takes long is not what people write.
+    // Repairing what cannot be repaired is given up: what takes long is not what people write.
     let mut looks = 0;
     let mut watch = |_: &ParseState| {
         looks += 1;

@@ -1,8 +1,8 @@
-//! What was agreed to: which content the coding agents of a workspace are given, who stands for it, and who has looked at it.
+//! What was agreed to: which content the coding agents of a workspace get, who answers for it, and who has reviewed it.
 //!
-//! That somebody depends on a crate does not mean that it may say anything to their agents, today and in every later version. `agents.lock`
-//! pins what was agreed to by its content; what a dependency changes on its own waits until somebody has read the difference, what looks like
-//! an attack is pointed out, and who has looked at what can be recorded and shared.
+//! Depending on a crate does not mean that it may say anything to your agents, today and in every later version. `agents.lock`
+//! pins what was agreed to by its content; a change in a dependency is held back until somebody has read the difference, what looks like
+//! an attack is pointed out, and who has reviewed what can be recorded and shared.
 //!
 //! ```text
 //! active set, skills ──> items ───┐

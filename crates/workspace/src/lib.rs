@@ -5,7 +5,7 @@
 //! name of a crate to a directory with its sources. [`Workspaces::details`] adds the enabled features
 //! and the source directory of every package in the graph, and which members depend on which.
 //!
-//! The answer is always cargo's, but cargo is seldom asked, because starting it costs fifty times more
+//! The answer is always cargo's, but cargo is rarely run, because starting it costs fifty times more
 //! than everything else:
 //!
 //! 1. The last answer is cached with a fingerprint of every file it was read from. While those look the
@@ -14,10 +14,10 @@
 //!    `Cargo.lock` (`lockfile`, `wanted`, `decide`): if each manifest asks for exactly what is locked for
 //!    it, the lock file is the answer.
 //! 3. Otherwise cargo resolves (`ask`), in a copy made of links so that it never writes into the user's
-//!    tree (`mirror`). So it does for things that are better left to it: `[replace]`, packages replaced by
+//!    tree (`mirror`). It also resolves what is better left to it: `[replace]`, packages replaced by
 //!    cargo's configuration, unstable features, and mistakes, which it explains best (`metadata`).
 //!
-//! Nothing here guesses: what cannot be decided by reading is asked. Standing outside a workspace is a
+//! Nothing here guesses: what cannot be decided by reading is left to cargo. Being outside a workspace is a
 //! normal state (`None`); a broken manifest is an error with its place.
 //!
 //! ```

@@ -208,7 +208,7 @@ fn cancel(stage: &Stage, address: &str, tab: &mut Tab) -> anyhow::Result<()> {
     tab.until("it went on", "document.querySelectorAll('.row.task').length === 3 && document.querySelector('.row .state').textContent === 'completed'")?;
     tab.click(".row.task a")?;
     tab.sees("Went on where it was left.")?;
-    tab.sees("goes on from")
+    tab.sees("resumed from")
 }
 
 fn hostile(stage: &Stage, address: &str, tab: &mut Tab) -> anyhow::Result<()> {

@@ -114,7 +114,7 @@ impl<'t> Document<'t> {
                         format!("not valid {format}: {message}")
                     }
                     edit::EditError::DuplicateKey { key, .. } => {
-                        format!("the key `{key}` stands there twice")
+                        format!("the key `{key}` appears twice")
                     }
                     other => other.to_string(),
                 };

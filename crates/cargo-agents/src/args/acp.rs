@@ -4,7 +4,7 @@ use super::{agent::NamedAgents, task::Mode};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct AcpArgs {
-    /// The agent that sessions are with; `general-purpose`, on whichever model there is, unless one is named
+    /// The agent that sessions are with; by default `general-purpose`, on whichever model there is
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
     /// The most that it may do without asking

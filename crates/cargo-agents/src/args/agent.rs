@@ -15,7 +15,7 @@ pub(crate) enum AgentCommand {
     Show {
         /// The agent
         agent: String,
-        /// As this coding agent gets it, with what it cannot be told
+        /// As this coding agent gets it, and what cannot be expressed there
         #[arg(long = "for", value_name = "HOST")]
         host: Option<String>,
         #[command(flatten)]
@@ -32,7 +32,7 @@ pub(crate) enum AgentCommand {
     Validate {
         /// A file or a directory
         path: Utf8PathBuf,
-        /// Take what is merely not understood for an error
+        /// Treat anything not understood as an error
         #[arg(long)]
         strict: bool,
     },
@@ -44,7 +44,7 @@ pub(crate) enum AgentCommand {
     Remove {
         /// The agent
         agent: String,
-        /// Only say what would be deleted
+        /// Only show what would be deleted
         #[arg(long)]
         dry_run: bool,
         #[command(flatten)]
@@ -58,7 +58,7 @@ pub(crate) enum AgentCommand {
 pub(crate) struct NewAgentArgs {
     /// Its name
     pub(crate) name: String,
-    /// What else it is to be, as `limits.turns=20` or `tools=read,grep`
+    /// Other keys, such as `limits.turns=20` or `tools=read,grep`
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) changes: Vec<String>,
     /// When to use it
@@ -67,7 +67,7 @@ pub(crate) struct NewAgentArgs {
     /// Begin with a copy of this one
     #[arg(long, value_name = "AGENT")]
     pub(crate) from: Option<String>,
-    /// The file with what it is told to be; `-` for standard input
+    /// The file with its prompt; `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) prompt_file: Option<Utf8PathBuf>,
     /// In the format and the directory of this coding agent
@@ -97,13 +97,13 @@ pub(crate) struct NewAgentArgs {
 pub(crate) struct EditAgentArgs {
     /// The agent
     pub(crate) agent: String,
-    /// What is to change, as `limits.turns=20` or `tools=read,grep`
+    /// Keys to change, such as `limits.turns=20` or `tools=read,grep`
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) changes: Vec<String>,
-    /// Take this out of the file
+    /// Remove this from the file
     #[arg(long, value_name = "KEY", value_parser = clap::builder::PossibleValuesParser::new(PARTS))]
     pub(crate) unset: Vec<String>,
-    /// The file with what it is told to be; `-` for standard input
+    /// The file with its prompt; `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) prompt_file: Option<Utf8PathBuf>,
     /// Only show what would change
@@ -138,7 +138,7 @@ impl ValueEnum for DialectName {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct NamedAgents {
-    /// A definition, or a directory of them, that comes before all others
+    /// A definition, or a directory of them, that takes precedence
     #[arg(long, value_name = "PATH")]
     pub(crate) agents: Vec<Utf8PathBuf>,
 }

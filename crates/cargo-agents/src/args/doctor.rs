@@ -5,10 +5,10 @@ pub(crate) struct DoctorArgs {
     /// Repair what is safe to repair, and say what was done
     #[arg(long, conflicts_with = "probe")]
     pub(crate) fix: bool,
-    /// Start your coding agents with a scripted model, in a home that is gone afterwards, and see whether they load what we write
+    /// Start your coding agents with a scripted model, in a throw-away home, and see whether they load what we write
     #[arg(long)]
     pub(crate) probe: bool,
-    /// Which ones to probe; all that are installed, if none is named
+    /// Which ones to probe; by default, all that are installed
     #[arg(value_name = "HOST", requires = "probe")]
     pub(crate) hosts: Vec<String>,
     /// How long each of them may take

@@ -24,14 +24,17 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("sync", ""),
             ("sync --dry-run", "only show it"),
-            ("sync --check", "end with 1 if something would change"),
+            ("sync --check", "exit with 1 if anything would change"),
             ("sync --locked", "in CI: bring what `agents.lock` lists, or fail"),
         ],
     ),
     ("diff", &[("diff", ""), ("diff serde-derive", "only this skill")]),
     (
         "update",
-        &[("update", "look at everything that waits"), ("update serde --yes", "accept this one")],
+        &[
+            ("update", "look at everything that is pending"),
+            ("update serde --yes", "accept this one"),
+        ],
     ),
     (
         "audit",
@@ -61,7 +64,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("use sqlx", "the plugin of this crate, here"),
             ("use sqlx --global", "in every workspace"),
-            ("use sqlx --remove", "as if that had never been said"),
+            ("use sqlx --remove", "as if it had never been turned on"),
         ],
     ),
     ("disable", &[("disable sqlx", ""), ("disable sqlx --remove", "as before")]),
@@ -75,7 +78,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("uninstall --dry-run", "see what that would be"),
             ("uninstall", ""),
-            ("uninstall --purge", "and nothing of our own stays, after a question"),
+            ("uninstall --purge", "also removes our own files, after asking"),
         ],
     ),
     (
@@ -84,14 +87,17 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("doctor", ""),
             ("doctor --fix", ""),
             ("doctor --probe", "start the hosts that you have, and see what they load"),
-            ("explain config-broken", "what one of its words means"),
+            ("explain config-broken", "what one of its findings means"),
         ],
     ),
     ("host", &[("host list", "all of them"), ("host show claude", "where its files are")]),
     ("host list", &[("host list", "")]),
     ("host show", &[("host show claude", "")]),
-    ("config", &[("config show --origin", "every setting, and who says so"), ("config path", "")]),
-    ("config show", &[("config show", ""), ("config show --origin", "and who says so")]),
+    (
+        "config",
+        &[("config show --origin", "every setting, and where it comes from"), ("config path", "")],
+    ),
+    ("config show", &[("config show", ""), ("config show --origin", "and where each comes from")]),
     ("config path", &[("config path", "")]),
     (
         "plugin",
@@ -128,7 +134,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "agent list",
-        &[("agent list", ""), ("agent list --agents ./agents", "with these before all others")],
+        &[("agent list", ""), ("agent list --agents ./agents", "with these taking precedence")],
     ),
     (
         "agent show",
@@ -173,7 +179,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[("model explain reviewer", ""), ("model explain reviewer --model @fast", "")],
     ),
     ("model serve", &[("model serve --script answers.toml --port 8080", "")]),
-    ("secret", &[("secret list", ""), ("secret check", "whether each can be had")]),
+    ("secret", &[("secret list", ""), ("secret check", "whether each can be read")]),
     ("secret list", &[("secret list", "")]),
     ("secret check", &[("secret check", "all of them"), ("secret check GITHUB_TOKEN", "")]),
     (
@@ -182,7 +188,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("task run explore \"where are errors made?\"", ""),
             ("task show last", "what it did, turn by turn"),
             ("task run task \"fix the build\" --background", "then `task attach last`"),
-            ("task asks", "what tasks in the background wait for"),
+            ("task asks", "what background tasks are waiting for"),
         ],
     ),
     (
@@ -234,7 +240,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "plan new",
         &[
             ("plan new \"move the parsers into a crate of their own\"", ""),
-            ("plan new \"add tests to every member\" -o tests.toml", "kept, and not run"),
+            ("plan new \"add tests to every member\" -o tests.toml", "saved, and not run"),
         ],
     ),
     (
@@ -265,7 +271,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "plan fork",
         &[
-            ("plan fork last --from report", "that task again, and all that comes after it"),
+            ("plan fork last --from report", "that task again, and everything after it"),
             (
                 "plan fork last --file upgrade.toml",
                 "the plan as it is now, with the results that still hold",
@@ -319,7 +325,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "explain",
         &[
             ("explain E0042", ""),
-            ("explain config-broken", "a word of `doctor`"),
+            ("explain config-broken", "a finding of `doctor`"),
             ("explain", "list all"),
         ],
     ),

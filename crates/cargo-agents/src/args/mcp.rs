@@ -16,7 +16,7 @@ pub(crate) struct McpArgs {
     /// How many tasks run at the same time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) concurrency: Option<u16>,
-    /// Serve streamable HTTP on this machine instead, at this port; any that is free if none is named
+    /// Serve streamable HTTP on this machine instead, at this port; any free one by default
     #[cfg(feature = "http")]
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
     pub(crate) http: Option<u16>,

@@ -18,7 +18,7 @@ pub(crate) enum ModelCommand {
         /// This provider instead of the one that agents run on
         #[arg(long, value_name = "NAME")]
         provider: Option<String>,
-        /// This model, or the first that fits
+        /// This model, or the first that matches
         #[arg(long, value_name = "PATTERN")]
         model: Option<String>,
     },
@@ -32,12 +32,12 @@ pub(crate) enum ModelCommand {
         #[command(flatten)]
         named: NamedAgents,
     },
-    /// Answer as a model on a port of this machine, with what a file says
+    /// Act as a model on a local port, with answers from a file
     Serve {
         /// The file: TOML, YAML or JSON
         #[arg(long, value_name = "FILE")]
         script: Utf8PathBuf,
-        /// The port; any that is free by default
+        /// The port; any free one by default
         #[arg(long, default_value_t = 0)]
         port: u16,
     },

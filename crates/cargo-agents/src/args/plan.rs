@@ -21,7 +21,7 @@ pub(crate) enum PlanCommand {
         #[command(flatten)]
         named: NamedAgents,
     },
-    /// Have a plan worked out by the agent `plan`, and look at it before anything runs
+    /// Have the agent `plan` draft a plan, and look at it before anything runs
     #[command(
         after_help = "The agent only looks. On a terminal you are asked whether to run what it hands in; anywhere else nothing is run."
     )]
@@ -30,28 +30,28 @@ pub(crate) enum PlanCommand {
     Show(PlanShowArgs),
     /// Run a plan, watch it, and get its results
     #[command(
-        after_help = "Ctrl-C leaves the run as it is, and `plan resume` goes on with it; so it does after a crash.
+        after_help = "Ctrl-C leaves the run as it is; `plan resume` continues it, after a crash too.
 
-It ends with 0 if everything completed, 1 if something did not, 2 if the plan is wrong, 130 if it was interrupted or cancelled."
+The exit code is 0 if everything completed, 1 if something did not, 2 if the plan is wrong, 130 if it was interrupted or cancelled."
     )]
     Run(PlanRunArgs),
-    /// Go on with a run that was interrupted, suspended, paused or killed
+    /// Continue a run that was interrupted, suspended, paused or killed
     Resume(PlanResumeArgs),
-    /// Do again what did not complete in a run that has ended
+    /// Rerun what did not complete in a run that has ended
     Retry(PlanAgainArgs),
-    /// Begin a new run with the results of another one
+    /// Start a new run with the results of another one
     Fork(PlanForkArgs),
-    /// Add tasks to a run, also while it runs: those that the plan has now, and had not when the run began
+    /// Add tasks to a run, even while it runs: those that the plan did not have when the run began
     Add(PlanAddArgs),
     /// List runs, the newest first
     List {
-        /// The most that are listed
+        /// How many to list at most
         #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
         most: usize,
     },
     /// Print what happened in a run, event by event
     Logs {
-        /// The run, or a part of its name that tells it from others, or `last`
+        /// The run, or a unique part of its name, or `last`
         run: String,
         /// Wait for more, until the run has ended or nobody drives it
         #[arg(short, long)]
@@ -59,17 +59,17 @@ It ends with 0 if everything completed, 1 if something did not, 2 if the plan is
     },
     /// Look for damage in the journals of runs
     CheckJournal {
-        /// The run, or a part of its name that tells it from others, or `last`; all runs if nothing is said
+        /// The run, or a unique part of its name, or `last`; all runs by default
         run: Option<String>,
     },
-    /// Let nothing more start in a run; what runs goes on
+    /// Start nothing more in a run; running tasks continue
     Pause {
-        /// The run, or a part of its name that tells it from others, or `last`
+        /// The run, or a unique part of its name, or `last`
         run: String,
     },
     /// Stop a run for good, or one task of it
     Cancel {
-        /// The run, or a part of its name that tells it from others, or `last`
+        /// The run, or a unique part of its name, or `last`
         run: String,
         /// Only this task
         #[arg(long, value_name = "TASK")]
@@ -77,10 +77,10 @@ It ends with 0 if everything completed, 1 if something did not, 2 if the plan is
     },
     /// Remove old runs that have ended
     Gc {
-        /// Only runs in which nothing has happened for so long
+        /// Only runs in which nothing has happened for this long
         #[arg(long, value_name = "TIME", value_parser = time, default_value = "14d")]
         older_than: Duration,
-        /// How many of the newest stay in any case
+        /// How many of the newest to keep in any case
         #[arg(long, value_name = "N", default_value_t = 50)]
         keep: usize,
     },
@@ -90,7 +90,7 @@ It ends with 0 if everything completed, 1 if something did not, 2 if the plan is
 pub(crate) struct PlanNewArgs {
     /// What is to be done
     pub(crate) goal: String,
-    /// Into this file, and nothing is run
+    /// Write it to this file, and run nothing
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<Utf8PathBuf>,
     #[command(flatten)]
@@ -101,16 +101,16 @@ pub(crate) struct PlanNewArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanShowArgs {
-    /// The file of a plan, or a run: a part of its name that tells it from others, or `last`
+    /// The file of a plan, or a run: a unique part of its name, or `last`
     #[arg(value_name = "FILE|RUN")]
     pub(crate) what: String,
-    /// A run as it was after so many events
+    /// A run as it was after this many events
     #[arg(long, value_name = "N")]
     pub(crate) at: Option<u64>,
     /// How it is drawn
     #[arg(long, value_enum, default_value_t = DrawingFormat::Text)]
     pub(crate) format: DrawingFormat,
-    /// Into this file instead of standard output
+    /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<Utf8PathBuf>,
     #[command(flatten)]
@@ -161,7 +161,7 @@ pub(crate) struct PlanRunArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanResumeArgs {
-    /// The run, or a part of its name that tells it from others, or `last`
+    /// The run, or a unique part of its name, or `last`
     pub(crate) run: String,
     /// What to do about a task that failed and asks: `retry`, `skip-dependents`, `continue` or `abort`
     #[arg(long = "answer", value_name = "TASK=ANSWER", value_parser = answer)]
@@ -174,7 +174,7 @@ pub(crate) struct PlanResumeArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanAgainArgs {
-    /// The run, or a part of its name that tells it from others, or `last`
+    /// The run, or a unique part of its name, or `last`
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) manner: PlanManner,
@@ -184,9 +184,9 @@ pub(crate) struct PlanAgainArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanForkArgs {
-    /// The run, or a part of its name that tells it from others, or `last`
+    /// The run, or a unique part of its name, or `last`
     pub(crate) run: String,
-    /// Do this again, and all that comes after it
+    /// Rerun this, and everything after it
     #[arg(long, value_name = "TASK")]
     pub(crate) from: Vec<String>,
     /// The plan as it is now: what does the same as before keeps its result
@@ -202,7 +202,7 @@ pub(crate) struct PlanForkArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanAddArgs {
-    /// The run, or a part of its name that tells it from others, or `last`
+    /// The run, or a unique part of its name, or `last`
     pub(crate) run: String,
     /// The plan as it is now; what was in it before must be as it was
     pub(crate) file: Utf8PathBuf,
@@ -222,16 +222,16 @@ pub(crate) struct PlanManner {
     /// Give them this secret without asking, if their definitions list it
     #[arg(long = "secret", value_name = "NAME")]
     pub(crate) secrets: Vec<String>,
-    /// Let worktrees begin with what is not committed, too
+    /// Include changes that are not committed in worktrees
     #[arg(long)]
     pub(crate) dirty: bool,
-    /// Leave what was done in worktrees on branches
+    /// Leave the changes made in worktrees on branches
     #[arg(long)]
     pub(crate) on_branch: bool,
-    /// Where tasks run; a run that goes on stays where it is unless this says otherwise
+    /// Where tasks run; a continued run stays where it was unless this says otherwise
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub(crate) engine: Option<Engine>,
-    /// Use no results of earlier runs, although nothing that they depend on has changed
+    /// Reuse no results of earlier runs, even if nothing they depend on has changed
     #[arg(long)]
     pub(crate) fresh: bool,
 }

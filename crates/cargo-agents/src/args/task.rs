@@ -15,7 +15,7 @@ pub(crate) enum TaskCommand {
     /// Give an agent something to do, watch it, and get its result
     #[command(
         override_usage = "cargo agents task run [OPTIONS] [AGENT] <PROMPT>",
-        after_help = "It ends with 0 if the task completed, 1 if it failed or ran out of something, 3 if a rule stood in the way,
+        after_help = "The exit code is 0 if the task completed, 1 if it failed or ran out of something, 3 if a rule forbade it,
 4 if the model could not be reached, 130 if it was cancelled."
     )]
     Run(RunArgs),
@@ -33,39 +33,39 @@ All of them start, or none. Results are in the order of the file.")]
     Batch(BatchArgs),
     /// List tasks that ran or run, the newest first
     List {
-        /// The most that are listed
+        /// How many to list at most
         #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
         most: usize,
     },
     /// Read what a task did: its turns, tools and cost
     Show {
-        /// Its id or a part that tells it from others, or `last`
+        /// Its id or a unique part of it, or `last`
         id: String,
         /// How it is written
         #[arg(long, value_enum, default_value_t = PageFormat::Text)]
         format: PageFormat,
-        /// Into this file instead of standard output
+        /// Write to this file instead of standard output
         #[arg(short, long, value_name = "FILE")]
         output: Option<Utf8PathBuf>,
     },
     /// Print the transcript of a task, one record of JSON a line
     Logs {
-        /// Its id or a part that tells it from others, or `last`
+        /// Its id or a unique part of it, or `last`
         id: String,
-        /// Go on as long as it runs
+        /// Keep printing while it runs
         #[arg(short, long)]
         follow: bool,
     },
-    /// Watch a task that runs in the background, from its beginning on, and answer its questions
+    /// Watch a task that runs in the background, from its beginning, and answer its questions
     ///
-    /// When it has ended, its result is printed as `task run` does. Ctrl-C stops watching; the task goes on.
+    /// When it has ended, its result is printed as `task run` does. Ctrl-C stops watching; the task keeps running.
     Attach {
         /// The beginning of its id
         id: String,
     },
     /// Wait until tasks have ended
     ///
-    /// It ends with 0 if all of them completed, and otherwise as `task run` would with the worst of them.
+    /// The exit code is 0 if all of them completed, and otherwise that of `task run` for the worst of them.
     Wait {
         /// The beginnings of their ids
         #[arg(required = true, value_name = "ID")]
@@ -82,13 +82,13 @@ All of them start, or none. Results are in the order of the file.")]
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
     },
-    /// List the questions of background tasks that wait for an answer
+    /// List the unanswered questions of background tasks
     Asks,
     /// Say yes to a question of a background task
     Approve {
         /// The question, as `task asks` shows it
         ask: String,
-        /// How long that holds
+        /// How long the answer holds
         #[arg(long = "for", value_enum, value_name = "HOW-LONG", default_value_t = Lasting::Once)]
         lasting: Lasting,
     },
@@ -106,14 +106,14 @@ All of them start, or none. Results are in the order of the file.")]
         #[arg(long, requires = "stop")]
         cancel: bool,
     },
-    /// Go on with a task that has ended, or that was killed
+    /// Continue a task that has ended or was killed
     Resume(ResumeArgs),
-    /// Clear up what tasks left behind that were killed: their work goes to branches first
+    /// Clean up after tasks that were killed; their work is saved to branches first
     Gc {
         /// Only what is older, such as `2h` or `7d`
         #[arg(long, value_name = "TIME", value_parser = time, default_value = "0s")]
         older_than: Duration,
-        /// Only say what would be done
+        /// Only show what would be done
         #[arg(long)]
         dry_run: bool,
     },
@@ -127,7 +127,7 @@ pub(crate) struct RunArgs {
     /// What the result must look like: a JSON Schema, or a file that holds one
     #[arg(long, value_name = "SCHEMA")]
     pub(crate) schema: Option<String>,
-    /// What it should know besides: a text, or `@` and a file
+    /// Additional context: a text, or `@` and a file
     #[arg(long, value_name = "TEXT")]
     pub(crate) context: Option<String>,
     #[command(flatten)]
@@ -151,7 +151,7 @@ pub(crate) struct BatchArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ResumeArgs {
-    /// Its id or a part that tells it from others, or `last`
+    /// Its id or a unique part of it, or `last`
     pub(crate) id: String,
     /// What is to be done now; `-` reads it from standard input
     #[arg(default_value = "Go on where you stopped.")]
@@ -208,10 +208,10 @@ pub(crate) enum PageFormat {
 /// How tasks are run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Manner {
-    /// Only these tools, of those that it would have
+    /// Only these of the tools it would have
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
-    /// Which models will do, the best one first
+    /// Acceptable models, best first
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
     pub(crate) model: Vec<String>,
     /// What it may do without asking
@@ -226,28 +226,28 @@ pub(crate) struct Manner {
     /// Give it this secret without asking, if its definition lists it
     #[arg(long = "secret", value_name = "NAME")]
     pub(crate) secrets: Vec<String>,
-    /// Work in a git worktree of its own; what was done comes back when the task has completed
+    /// Work in its own git worktree; the changes come back when the task completes
     #[arg(long)]
     pub(crate) isolated: bool,
-    /// Begin with what is not committed, too
+    /// Include changes that are not committed
     #[arg(long, requires = "isolated")]
     pub(crate) dirty: bool,
-    /// Leave what was done on a branch instead
+    /// Leave the changes on a branch instead
     #[arg(long, requires = "isolated")]
     pub(crate) on_branch: bool,
     /// A command that must succeed before it is done
     #[arg(long, value_name = "COMMAND")]
     pub(crate) done_when: Vec<String>,
-    /// The most calls of the model
+    /// The maximum number of model calls
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u64>,
-    /// The longest time, such as `90s` or `10m`
+    /// The time limit, such as `90s` or `10m`
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) max_time: Option<Duration>,
-    /// The most money, in dollars
+    /// The cost limit, in dollars
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub(crate) max_cost: Option<MicroDollars>,
-    /// Print its id and go on; see `task attach`, `wait`, `collect` and `cancel`
+    /// Print its id and return; see `task attach`, `wait`, `collect` and `cancel`
     #[arg(long)]
     pub(crate) background: bool,
 }

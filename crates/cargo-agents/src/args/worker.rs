@@ -9,7 +9,7 @@ pub(crate) struct WorkerArgs {
     /// Where the server reaches this worker
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
     pub(crate) listen: SocketAddr,
-    /// What the server calls that address, if it is another one from there: `http://HOST:PORT`
+    /// The worker's address as the server sees it, if it differs: `http://HOST:PORT`
     #[arg(long, value_name = "URL")]
     pub(crate) advertise: Option<String>,
     /// What this worker is called; the same after a restart. By default, the machine and the port
@@ -21,16 +21,16 @@ pub(crate) struct WorkerArgs {
     /// The most that tasks may do without asking
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
-    /// Where tasks are given in, instead of what the configuration says
+    /// Where tasks are submitted, instead of what the configuration says
     #[arg(long, value_name = "URL")]
     pub(crate) ingress: Option<String>,
     /// Where the server is administered, instead of what the configuration says
     #[arg(long, value_name = "URL")]
     pub(crate) admin: Option<String>,
-    /// The public key of the server; needed where others than this machine reach the worker
+    /// The public key of the server; required if other machines reach the worker
     #[arg(long, value_name = "KEY")]
     pub(crate) identity_key: Option<String>,
-    /// How long a task goes on that the server does not ask for any more
+    /// How long a task keeps running after the server stops asking for it
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "1m")]
     pub(crate) patience: Duration,
 }

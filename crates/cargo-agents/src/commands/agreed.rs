@@ -243,11 +243,11 @@ fn refuse_unknown(lines: &[String]) -> Result<(), Failure> {
     if lines.is_empty() {
         return Ok(());
     }
-    let message = "nobody has looked at everything that would be brought";
+    let message = "some of what would be brought has not been reviewed";
     Err(Failure::new(ErrorKind::Refused, message)
         .code(Code::NotAudited)
         .details(lines.join("\n"))
-        .hint("`cargo agents audit record <name> --note …` says that you have"))
+        .hint("`cargo agents audit record <name> --note …` records your review"))
 }
 
 /// The flag that forbids to change the lock file, if one was given.

@@ -1,4 +1,4 @@
-//! `cargo agents audit`: everything that is active here, from whom, with which rights, and who has looked at it.
+//! `cargo agents audit`: everything that is active here, who it is from, what it may do, and who has reviewed it.
 
 mod records;
 mod rights;

@@ -1,4 +1,4 @@
-//! The questions of `cargo agents sync`: what to do about plugins that wait for the user's word.
+//! The questions of `cargo agents sync`: what to do about plugins that need the user's consent.
 //!
 //! Asked of a person at a terminal and of nobody else. "Later" leaves no trace; only an answer is written down.
 
@@ -59,7 +59,7 @@ pub(super) fn settle(settings: &Settings, output: &Output) -> Result<(), Failure
     Ok(())
 }
 
-/// One line about the dependencies that wait for the user's word, where nobody is asked.
+/// One line about the dependencies that need the user's approval, where nobody is asked.
 pub(super) fn waiting(here: &Here<'_>) -> Option<Finding> {
     let (probes, _) = here.probes();
     let workspace = here.workspace.as_ref();
@@ -70,16 +70,16 @@ pub(super) fn waiting(here: &Here<'_>) -> Option<Finding> {
     let mut names: Vec<&str> = waiting.map(|(it, _)| it.plugin.consent_name()).collect();
     names.sort_unstable();
     names.dedup();
-    let (wait, name) = match names.as_slice() {
+    let (need, name) = match names.as_slice() {
         [] => return None,
-        [name] => ("waits", *name),
-        _ => ("wait", "<name>"),
+        [name] => ("needs", *name),
+        _ => ("need", "<name>"),
     };
     let who = quoted_list(&names, "and");
     Some(Finding::new(
         Severity::Note,
         format!(
-            "{who} {wait} for your word: `cargo agents use {name}` gives it, `cargo agents status` says for what"
+            "{who} {need} your approval: `cargo agents use {name}` gives it, `cargo agents status` shows what for"
         ),
     ))
 }
@@ -171,7 +171,7 @@ fn in_words(candidate: &Candidate<'_>, config: &Config) -> String {
     let Candidate { plugin, withheld, pieces } = candidate;
     let why = match withheld {
         Withheld::Everything => "a dependency of this workspace; all of it is off",
-        Withheld::Programs => "part of this workspace; none of its programs run by themselves",
+        Withheld::Programs => "part of this workspace; none of its programs run on their own",
     };
     let brings = match pieces.is_empty() {
         true => "nothing".to_owned(),

@@ -1,4 +1,4 @@
-//! `cargo agents explain [CODE]`: what an error means, and how to mend it.
+//! `cargo agents explain [CODE]`: what an error means, and how to fix it.
 //!
 //! The pages are files in `errors/`, without their titles, which are those of the [`Code`]. They are in the program, so that they can
 //! be read where nothing else works. A test types what they show and sees the error.
@@ -129,7 +129,7 @@ fn find(wanted: &str) -> Result<Meant, Failure> {
             .collect(),
     };
     let near: Vec<&str> = near.iter().map(String::as_str).collect();
-    let failure = Failure::new(ErrorKind::Usage, format!("`{wanted}` is no code of an error"));
+    let failure = Failure::new(ErrorKind::Usage, format!("`{wanted}` is not an error code"));
     Err(failure.hint(match near.as_slice() {
         [] => "`cargo agents explain` lists all of them".to_owned(),
         near => {
@@ -243,11 +243,11 @@ mod tests {
         let sections: Vec<String> = Code::ALL.iter().map(section).collect();
         let page = format!(
             "# Errors\n\nGenerated from `crates/system/src/explain/code.rs` and `crates/cargo-agents/errors`; a test keeps it true, \
-             types what it shows and sees the error.\n\n\
+             runs the examples and checks for the error.\n\n\
              An error that needs more than its message and its hint has a code: `error[E0042]: …`, or `code` in \
-             [`--json`](json/error.schema.json). `cargo agents explain E0042` prints what this page says about it, without a network; \
-             `cargo agents explain` lists all codes, and those that [`doctor`](doctor.md) has for what it finds. \
-             A code keeps its meaning: one that goes away is not used again.\n\n\
+             [`--json`](json/error.schema.json). `cargo agents explain E0042` prints its section of this page, offline; \
+             `cargo agents explain` lists all codes, including those of [`doctor`](doctor.md). \
+             A code keeps its meaning: one that is removed is never reused.\n\n\
              | code | what |\n|---|---|\n{rows}{}\n",
             sections.join("\n")
         );

@@ -61,7 +61,7 @@ pub(crate) fn run(
 fn host_named(name: &str) -> Result<Wire, Failure> {
     Wire::of(name).ok_or_else(|| {
         let hosts = Wire::ALL.map(Wire::host).join(", ");
-        Failure::new(ErrorKind::Usage, format!("`{name}` is no host that calls hooks"))
+        Failure::new(ErrorKind::Usage, format!("`{name}` is not a host that calls hooks"))
             .code(Code::UnknownHost)
             .hint(format!("hosts: {hosts}"))
     })
@@ -70,7 +70,7 @@ fn host_named(name: &str) -> Result<Wire, Failure> {
 fn event_named(name: &str) -> Result<Event, Failure> {
     Event::parse(name).ok_or_else(|| {
         let events = Event::ALL.map(Event::kebab).join(", ");
-        Failure::new(ErrorKind::Usage, format!("`{name}` is no event"))
+        Failure::new(ErrorKind::Usage, format!("`{name}` is not an event"))
             .hint(format!("events: {events}"))
     })
 }
@@ -80,8 +80,8 @@ fn refuse(words: &[String]) -> Result<ExitCode, Failure> {
     let hosts = Wire::ALL.map(Wire::host).join(", ");
     let events = Event::ALL.map(Event::kebab).join(", ");
     let message = match words {
-        [host, _] if Wire::of(host).is_none() => format!("`{host}` is no host that calls hooks"),
-        [_, event] => format!("`{event}` is no event"),
+        [host, _] if Wire::of(host).is_none() => format!("`{host}` is not a host that calls hooks"),
+        [_, event] => format!("`{event}` is not an event"),
         _ => "a hook is called with a host and an event".to_owned(),
     };
     // Not a usage error: hosts take that exit code for a denial.

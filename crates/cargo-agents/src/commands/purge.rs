@@ -141,8 +141,8 @@ fn show(output: &Output, own: &[Own]) -> Result<(), Failure> {
     let size = human_size(rest.iter().map(|it| it.bytes).sum());
     output.line(match (lost.is_empty(), rest.is_empty()) {
         (true, true) => "There is nothing of our own.".to_owned(),
-        (true, false) => format!("{size} that can be made again."),
-        (false, _) => format!("All of this would be lost, and {size} that can be made again."),
+        (true, false) => format!("{size} that can be recreated."),
+        (false, _) => format!("All of this would be lost, and {size} that can be recreated."),
     })
 }
 
@@ -231,7 +231,7 @@ fn only_ours(file: &Utf8Path) -> Result<Lock, Failure> {
             }
         }
     }
-    Err(Failure::new(ErrorKind::Failure, format!("something of ours is at work: it holds `{file}`"))
+    Err(Failure::new(ErrorKind::Failure, format!("cargo agents is running: it holds `{file}`"))
         .code(Code::Busy)
         .hint("wait for it, or end it: `cargo agents task supervisor --stop --cancel`, `cargo agents plan cancel last`, or Ctrl-C where it runs"))
 }

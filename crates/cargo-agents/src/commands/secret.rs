@@ -127,5 +127,5 @@ fn view(
 /// One that is not configured.
 pub(crate) fn unknown(name: &str) -> Failure {
     Failure::new(ErrorKind::Usage, format!("no secret `{name}` is configured")).code(Code::NoSecret)
-        .hint(format!("`[secrets.{name}]` in `config.toml` says where it is; `cargo agents secret list` shows those that there are"))
+        .hint(format!("`[secrets.{name}]` in `config.toml` says where it is; `cargo agents secret list` shows all of them"))
 }

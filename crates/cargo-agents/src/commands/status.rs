@@ -79,7 +79,7 @@ struct PluginView {
     /// What the configuration says about it, if that decides
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<WordView>,
-    /// What it does not do without the user's word: `everything` or `programs`
+    /// What it does not do without the user's consent: `everything` or `programs`
     #[serde(skip_serializing_if = "Option::is_none")]
     withheld: Option<&'static str>,
     /// What it brings here; for one that is not active, what it would bring if all its conditions held
@@ -204,7 +204,7 @@ fn newer(settings: &Settings) -> Option<Finding> {
 /// The states in the order in which people want to know about them, each with its heading.
 const STATES: [(&str, &str); 6] = [
     ("active", "active"),
-    ("candidate", "waiting for your word"),
+    ("candidate", "needs your approval"),
     ("sleeping", "sleeping until used"),
     ("declined", "turned off"),
     ("superseded", "superseded"),
@@ -272,7 +272,7 @@ fn render_plugin(it: &PluginView, config: &str, output: &Output) -> Result<(), F
     output.line(format!("  {}  ({})  {because}", it.name, it.from))?;
     if it.withheld == Some("programs") {
         output.line(format!(
-            "    none of its programs run by themselves; `cargo agents use {}` lets them",
+            "    none of its programs run on their own; `cargo agents use {}` lets them",
             it.word
         ))?;
     }

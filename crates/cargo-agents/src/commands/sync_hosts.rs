@@ -31,7 +31,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Apply,
-    /// Only say what would be done.
+    /// Only show what would be done.
     DryRun,
     /// Only say whether something would be done.
     Check,
@@ -82,7 +82,7 @@ pub(super) struct Brought {
     pub(super) agreements: Vec<String>,
     /// What was not brought, or only now, because it changed.
     pub(super) settled: Option<Settled>,
-    /// Which dependencies wait for the user's word.
+    /// Which dependencies need the user's consent.
     pub(super) waiting: Option<Finding>,
 }
 

@@ -135,12 +135,12 @@ fn is_named(entry: &Entry, name: &str) -> bool {
 fn unknown(name: &str, pending: &[Pending]) -> Failure {
     let failure = Failure::new(ErrorKind::Usage, format!("nothing is called `{name}` here"));
     if pending.is_empty() {
-        return failure.hint("nothing waits for you; `cargo agents audit` lists what is active");
+        return failure.hint("nothing is pending; `cargo agents audit` lists what is active");
     }
     let lines: Vec<String> = pending.iter().map(|it| format!("{} waits", it.entry)).collect();
     let near = nearest(name, pending.iter().map(|it| it.entry.name.as_str()));
     let hint = match near.is_empty() {
-        true => "`cargo agents update` without a name shows all that waits".to_owned(),
+        true => "`cargo agents update` without a name shows everything that is pending".to_owned(),
         false => format!("did you mean {}?", quoted_list(&near, "or")),
     };
     failure.details(lines.join("\n")).hint(hint)
@@ -158,8 +158,8 @@ fn nothing(output: &Output, name: Option<&str>) -> Result<ExitCode, Failure> {
         output.document(&UpdateDocument { pending: Vec::new(), findings: Vec::new() })?;
     } else {
         output.line(match name {
-            Some(name) => format!("Nothing of `{name}` waits for you."),
-            None => "Nothing waits for you.".to_owned(),
+            Some(name) => format!("Nothing of `{name}` is pending."),
+            None => "Nothing is pending.".to_owned(),
         })?;
     }
     Ok(ExitCode::SUCCESS)

@@ -294,7 +294,7 @@ fn a_plugin_that_changed_since_it_was_agreed_to_brings_nothing() {
     publish("0.3.2", "new");
     let run = world.run(CONFIG);
     let said = messages(run.hands.findings());
-    assert!(said.contains("tiny-sql 0.3.2 changed and waits for you"), "{said}");
+    assert!(said.contains("tiny-sql 0.3.2 changed and needs your approval"), "{said}");
     assert_eq!(brought(&run), [""; 0]);
     world.agents(CONFIG, &["update", "--yes"]);
     assert_eq!(brought(&world.run(CONFIG)), all);

@@ -98,8 +98,8 @@ fn the_page_of_plan_files_holds_every_key() {
     let all = schema["$defs"].as_object().unwrap();
     let whole = Part { part: &schema, all };
     let mut page = format!(
-        "# What a plan file holds\n\nGenerated from the [published schema](json/plan.schema.json); a test keeps it true. What the \
-         keys do together is told with [plans](plans.md). A key that is not here is an error.\n\n{}",
+        "# Keys of a plan file\n\nGenerated from the [published schema](json/plan.schema.json); a test keeps it true. How the \
+         keys work together is on the page about [plans](plans.md). Any other key is an error.\n\n{}",
         whole.tables(),
     );
     // Those without a word are told where they are used.

@@ -198,7 +198,7 @@ fn edit_refuses_what_the_format_of_the_file_cannot_say() {
         assert!(run.code == Some(2) && run.stderr.contains(hint), "{run:?}");
     }
     let nothing = world.agents(&["agent", "edit", "reviewer"]);
-    assert!(nothing.stderr.contains("nothing is to change"), "{nothing:?}");
+    assert!(nothing.stderr.contains("nothing to change"), "{nothing:?}");
     assert_eq!(read(&world, "tree/ws/.claude/agents/reviewer.md"), CLAUDE);
 }
 

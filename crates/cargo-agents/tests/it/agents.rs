@@ -108,7 +108,7 @@ fn explain_shows_every_candidate_and_who_shadows_whom() {
       user      [scratch]/user/.claude/agents  (1 file)
       user      [scratch]/user/.gemini/agents  (1 file)
       crate tiny-sql 0.3.1  [scratch]/vendor/tiny-sql-0.3.1/agents  (1 file)
-      and 12 places where nothing is
+      and 12 places with none
     ");
 }
 
@@ -123,7 +123,7 @@ fn explain_of_a_file_that_is_no_agent_says_what_is_wrong_with_it() {
       user      [scratch]/user/.claude/agents  (1 file)
       user      [scratch]/user/.gemini/agents  (1 file)
       crate tiny-sql 0.3.1  [scratch]/vendor/tiny-sql-0.3.1/agents  (1 file)
-      and 12 places where nothing is
+      and 12 places with none
     ");
 }
 

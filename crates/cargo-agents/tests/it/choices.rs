@@ -238,26 +238,26 @@ fn a_pipe_on_either_end_means_that_nobody_is_asked() {
 #[test]
 fn where_nobody_is_asked_one_line_says_who_waits_and_how_to_answer() {
     let desk = Desk::new();
-    let line = "note: `helper` and `other` wait for your word: `cargo agents use <name>` gives it, `cargo agents status` says for what\n";
+    let line = "note: `helper` and `other` need your approval: `cargo agents use <name>` gives it, `cargo agents status` shows what for\n";
     for args in [&["sync"][..], &["sync", "--dry-run"], &["sync", "--check"]] {
         let run = desk.run(args);
-        assert_eq!(run.stderr.matches("for your word").count(), 1, "{args:?}: {run:?}");
+        assert_eq!(run.stderr.matches("your approval").count(), 1, "{args:?}: {run:?}");
         assert!(run.stderr.contains(line), "{args:?}: {run:?}");
     }
     let json: serde_json::Value = serde_json::from_str(&desk.ok(&["sync", "--json"])).unwrap();
     let said = json["findings"].as_array().unwrap().iter().find(|it| {
-        it["message"].as_str().unwrap().starts_with("`helper` and `other` wait for your word")
+        it["message"].as_str().unwrap().starts_with("`helper` and `other` need your approval")
     });
     assert_eq!(said.unwrap()["severity"], "note", "{json}");
     for args in [&["sync", "--quiet"][..], &["diff"], &["use", "other"]] {
         let run = desk.run(args);
-        assert!(!run.stderr.contains("for your word"), "{args:?}: {run:?}");
+        assert!(!run.stderr.contains("your approval"), "{args:?}: {run:?}");
     }
     let run = desk.run(&["sync"]);
-    let line = "note: `helper` waits for your word: `cargo agents use helper` gives it";
+    let line = "note: `helper` needs your approval: `cargo agents use helper` gives it";
     assert!(run.stderr.contains(line), "{run:?}");
     desk.ok(&["use", "helper"]);
-    assert!(!desk.run(&["sync"]).stderr.contains("for your word"));
+    assert!(!desk.run(&["sync"]).stderr.contains("your approval"));
     // Nor is it said to whoever has just been asked.
     desk.config("");
     let mut terminal = desk.sync_at_terminal();
@@ -266,7 +266,7 @@ fn where_nobody_is_asked_one_line_says_who_waits_and_how_to_answer() {
     terminal.wait_for(OTHER);
     terminal.press(["l"]);
     let ended = terminal.end();
-    assert!(!ended.screen.contains("for your word"), "{ended:?}");
+    assert!(!ended.screen.contains("your approval"), "{ended:?}");
 }
 
 #[test]

@@ -64,15 +64,15 @@ fn the_help_of_an_empty_home_reads_like_this() {
     Commands for humans:
       acp          Be a coding agent in an editor that speaks the Agent Client Protocol
       agent        See, check, write and unpack agents, wherever they come from
-      audit        See everything that is active here: from whom, with which rights, and who has looked at it
+      audit        See everything that is active here: who it is from, what it may do, and who has reviewed it
       command      See the workflow commands of your coding agents
       completions  Print a completion script for a shell
-      config       See the settings that count, and where they come from
-      dashboard    See tasks, plans, questions and plugins in a page in your browser, and answer them there
+      config       See the effective settings, and where they come from
+      dashboard    See tasks, plans, questions and plugins in your browser, and answer questions there
       diff         Show what `sync` would change, line by line
-      disable      Turn a plugin off, whatever else is said about it
+      disable      Turn a plugin off, whatever turns it on
       doctor       Find out what is wrong on this machine, and what to do about it
-      explain      See what an error means and how to mend it, by its code
+      explain      See what an error means and how to fix it, by its code
       host         See which coding agents are known, and where their files are
       init         Choose the coding agents that you use
       man          Read or install the manual pages
@@ -86,9 +86,9 @@ fn the_help_of_an_empty_home_reads_like_this() {
       status       What is active here and why, and whether your coding agents have it
       sync         Bring your coding agents what this workspace's crates offer
       task         Run a sub-agent, or many of them
-      tour         See what this program does, in a sample workspace that is gone afterwards
+      tour         See what this program does, in a throw-away sample workspace
       uninstall    Take back everything that `sync` ever wrote
-      update       Show what changed in crates that you use plugins of, and accept it
+      update       Show what changed in the crates whose plugins you use, and accept it
       use          Turn a plugin on, here or everywhere
       worker       Run tasks of plans for a Restate cluster, until Ctrl-C
 

@@ -155,7 +155,7 @@ fn a_sync_goes_on_from_what_an_earlier_one_did() {
     for home in homes(&format!("{STATE}/ledger.json")) {
         // What was agreed to is agreed to: nothing is asked for again.
         let status = home.ok(&["status"]);
-        assert!(!status.contains("waiting for your word"), "{}: {status}", home.version);
+        assert!(!status.contains("needs your approval"), "{}: {status}", home.version);
         home.ok(&["sync", "--locked"]);
         let again = home.ok(&["sync"]);
         assert!(again.starts_with("Nothing to do"), "{}: {again}", home.version);

@@ -104,7 +104,7 @@ async fn skills_are_found_by_words_and_loaded_when_they_are_needed() {
     let error = client.fails("skills", json!({"load": "nothing"})).await;
     assert_eq!(
         error,
-        "there is no skill `nothing` here\nhint: `skills` without arguments lists those that there are"
+        "there is no skill `nothing` here\nhint: `skills` without arguments lists all of them"
     );
     // What is new in the workspace is seen without a restart.
     let dir = stage.world.home().join("plugins/tiny/skills/later");

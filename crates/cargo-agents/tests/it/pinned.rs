@@ -111,7 +111,7 @@ fn commands_of_a_changed_plugin_do_not_run_before_it_is_accepted() {
     publish_command(&it, "0.3.2", "new");
     let run = it.run(&["sql"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(3), ""), "{run:?}");
-    assert!(run.stderr.contains("tiny-sql 0.3.2 changed and waits for you"), "{run:?}");
+    assert!(run.stderr.contains("tiny-sql 0.3.2 changed and needs your approval"), "{run:?}");
     assert!(run.stderr.contains("`cargo agents update tiny-sql`"), "{run:?}");
     // What is accepted is shown, line by line.
     let shown = it.ok(&["update", "tiny-sql", "--dry-run"]).stdout;
@@ -191,7 +191,7 @@ fn update_of_a_name_that_nothing_has_is_an_error_that_lists_what_waits() {
     let run = it.run(&["update", "usge"]);
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(run.stderr.contains("nothing is called `usge` here"), "{run:?}");
-    assert!(run.stderr.contains("nothing waits for you"), "{run:?}");
+    assert!(run.stderr.contains("nothing is pending"), "{run:?}");
     it.poison();
     let run = it.run(&["update", "usge", "--yes"]);
     assert_eq!(run.code, Some(2), "{run:?}");
@@ -201,7 +201,7 @@ fn update_of_a_name_that_nothing_has_is_an_error_that_lists_what_waits() {
     // What is known and does not wait is no mistake.
     it.ok(&["update", "usage", "--yes"]);
     let run = it.ok(&["update", "usage"]);
-    assert_eq!(run.stdout, "Nothing of `usage` waits for you.\n");
+    assert_eq!(run.stdout, "Nothing of `usage` is pending.\n");
 }
 
 #[test]

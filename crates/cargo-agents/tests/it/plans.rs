@@ -462,7 +462,7 @@ fn ctrl_c_leaves_a_run_as_it_is() {
     let run = Run::from(child.wait_with_output().unwrap());
     assert_eq!(run.code, Some(130), "{run:?}");
     assert!(run.stderr.contains("cargo agents plan resume slow-"), "{}", run.stderr);
-    assert!(run.stderr.contains("--allow \"bash\"` goes on"), "{}", run.stderr);
+    assert!(run.stderr.contains("--allow \"bash\"` continues"), "{}", run.stderr);
     scratch::write(&stage.world.sample.root().join("go"), "");
     let run = stage.run(&["resume", "slow", "--allow", "bash"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "## three\nDone.\n"), "{run:?}");
@@ -482,7 +482,7 @@ fn another_process_can_pause_a_run_and_let_it_go_on() {
     }
     assert_eq!(stage.document(&["show", "last"])["tasks"][2]["state"], "ready");
     let run = stage.run(&["resume", "last"]);
-    assert!(run.stdout.contains("goes on in the process that runs it"), "{run:?}");
+    assert!(run.stdout.contains("continues in the process that runs it"), "{run:?}");
     let run = Run::from(child.wait_with_output().unwrap());
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "## three\nDone.\n"), "{run:?}");
 }

@@ -145,7 +145,7 @@ fn an_old_version_that_knows_no_hooks() {
     let document = machine.document(&["claude"], 1);
     let host = only(&document);
     assert_eq!(lost(host), ["context", "deny", "reason", "events"], "{host:#}");
-    let hint = format!("update Claude Code: {} was seen to load everything", proven());
+    let hint = format!("update Claude Code: {} is known to load everything", proven());
     assert_eq!(host["hint"], hint.as_str());
 
     let run = machine.probe(&["claude"]);
@@ -153,10 +153,10 @@ fn an_old_version_that_knows_no_hooks() {
     for line in [
         "host       version     skill  context  tool  answer  deny  reason  others  agent  task  events  clean  alone",
         "claude     1.0.1       yes    NO       yes   yes     NO    NO      yes     yes    yes   NO      yes    yes",
-        "claude: not so: deny blocks: `forbidden.txt` was made",
+        "claude: failed: deny blocks: `forbidden.txt` was made",
         &format!("  hint: {hint}"),
         "not asked for: PreCompact of claude: the conversation is too short to be compacted",
-        "1 host: 4 of 12 things are not so.",
+        "1 host: 4 of 12 checks failed.",
     ] {
         assert!(
             run.stdout.lines().any(|it| it.trim_end() == line),
@@ -200,7 +200,7 @@ fn a_host_that_does_not_start_without_us_is_told() {
     std::fs::write(&script, once.replacen('\n', &format!("\n{only}\n"), 1)).unwrap();
     let run = machine.probe(&["claude"]);
     assert_eq!(run.code, Some(1), "{run:?}");
-    let line = "claude: not so: starts without us: it ended with exit code 3: no settings\n";
+    let line = "claude: failed: starts without us: it ended with exit code 3: no settings\n";
     assert!(run.stdout.contains(line), "{run:?}");
 }
 

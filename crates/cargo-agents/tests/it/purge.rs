@@ -74,7 +74,7 @@ fn nothing_goes_while_something_of_ours_is_at_work() {
     let before = (tree(&synced.world.home()), tree(&synced.root()));
     let run = synced.run(&PURGE);
     assert_eq!(run.code, Some(1), "{run:?}");
-    let said = format!("error[E0006]: something of ours is at work: it holds `{lock}`");
+    let said = format!("error[E0006]: cargo agents is running: it holds `{lock}`");
     assert!(run.stderr.contains(&said), "{run:?}");
     assert_eq!((tree(&synced.world.home()), tree(&synced.root())), before);
     // What it would be can be seen all the same.
@@ -97,7 +97,7 @@ fn nothing_goes_while_a_worker_waits() {
     assert!(said.contains("listens"), "{said}");
     let run = synced.run(&PURGE);
     assert_eq!(run.code, Some(1), "{run:?}");
-    assert!(run.stderr.contains("something of ours is at work"), "{run:?}");
+    assert!(run.stderr.contains("cargo agents is running"), "{run:?}");
     worker.kill().unwrap();
     worker.wait().unwrap();
     synced.ok(&PURGE);

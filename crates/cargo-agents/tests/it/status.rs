@@ -259,10 +259,10 @@ fn for_people_it_reads_like_this() {
         command  one-cmd                runs `echo`
         its programs run with your rights, outside any sandbox
       app  (workspace member `app`)  its conditions hold
-        none of its programs run by themselves; `cargo agents use app` lets them
+        none of its programs run on their own; `cargo agents use app` lets them
         skill    app-skill
         command  app-cmd    runs `echo`
-    waiting for your word
+    needs your approval
       helper  (crate helper 0.2.0)  a dependency brings it; `cargo agents use helper` turns it on
         skill    helper-skill
         hook     helper-hook (PreToolUse)  runs script `hook.sh`

@@ -210,7 +210,7 @@ pub struct Task {
     /// Where it works.
     #[serde(default)]
     pub isolation: Option<Isolation>,
-    /// Which models will do, the best one first.
+    /// Acceptable models, best first.
     #[serde(default)]
     pub model: Vec<String>,
     /// Paths, or `member:NAME`, that nobody may write while it runs.
@@ -287,7 +287,7 @@ pub struct Contender {
     /// What is to be done.
     #[serde(default)]
     pub prompt: Option<String>,
-    /// Which models will do, the best one first.
+    /// Acceptable models, best first.
     #[serde(default)]
     pub model: Vec<String>,
 }

@@ -124,7 +124,7 @@ pub struct Assignment {
     /// What must hold before it is done.
     #[serde(skip_serializing_if = "DoneWhen::is_empty")]
     pub done_when: DoneWhen,
-    /// Which models will do, the best one first.
+    /// Acceptable models, best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub model: Vec<String>,
     /// Where it works.

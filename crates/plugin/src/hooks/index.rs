@@ -53,7 +53,7 @@ pub struct Known {
 pub struct Session {
     /// Whether a plugin brings a command for agents here.
     pub commands: Commands,
-    /// The plugins that wait for the user's word.
+    /// The plugins that need the user's consent.
     pub candidates: Vec<String>,
 }
 

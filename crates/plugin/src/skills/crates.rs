@@ -282,7 +282,7 @@ impl<'a, 'l> Redirects<'a, 'l> {
         };
         let parsed = parse(&file, &text)?;
         if parsed.manifest.is_none() {
-            // Whoever depends on the crate cannot mend it.
+            // Whoever depends on the crate cannot fix it.
             let errors = parsed.findings.into_iter().map(|finding| Finding {
                 severity: finding.severity.min(Severity::Warning),
                 hint: Some("what the file says about skills does not count".to_owned()),

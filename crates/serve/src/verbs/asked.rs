@@ -42,22 +42,22 @@ pub struct Assignment {
     /// A JSON Schema that the result must fit
     #[serde(default)]
     pub schema: Option<Map<String, Value>>,
-    /// Only these tools, of those that it would have
+    /// Only these of the tools it would have
     #[serde(default)]
     pub tools: Vec<String>,
-    /// Which models will do, the best one first
+    /// Acceptable models, best first
     #[serde(default)]
     pub model: Vec<String>,
-    /// Work in a git worktree of its own; what was done comes back when the task has completed
+    /// Work in its own git worktree; the changes come back when the task completes
     #[serde(default)]
     pub isolated: bool,
     /// Only look and plan: change nothing
     #[serde(default)]
     pub plan: bool,
-    /// The most calls of the model
+    /// The maximum number of model calls
     #[serde(default)]
     pub max_turns: Option<u64>,
-    /// The longest time, such as `90s` or `10m`
+    /// The time limit, such as `90s` or `10m`
     #[serde(default)]
     pub max_time: Option<String>,
     /// The most money in dollars, such as `0.50`

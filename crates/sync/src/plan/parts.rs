@@ -80,7 +80,7 @@ fn open<'p>(
         if let Some(problem) = &problem {
             let finding = Finding::error(format!("left alone: {problem}")).at(Place::file(file));
             let finding = finding.explained_by(Code::ForeignFile);
-            plan.findings.push(finding.hint("mend it and run `cargo agents sync` again"));
+            plan.findings.push(finding.hint("fix it and run `cargo agents sync` again"));
         }
         Page {
             format,

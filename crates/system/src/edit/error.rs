@@ -23,7 +23,7 @@ pub enum EditError {
         spot: Spot,
     },
     /// The same key twice in one table: parsers disagree about which one counts.
-    #[error("{}:{}: the key `{key}` stands there twice", spot.line, spot.column)]
+    #[error("{}:{}: the key `{key}` appears twice", spot.line, spot.column)]
     DuplicateKey {
         /// The key.
         key: String,
@@ -118,10 +118,10 @@ impl Explain for EditError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Unparsable { .. } => "mend the file by hand and run the command again",
+            Self::Unparsable { .. } => "fix the file by hand and run the command again",
             Self::DuplicateKey { .. } => "keep one of the two and run the command again",
             Self::NotATable { .. } | Self::NotAList { .. } => {
-                "the file does not have the shape that its program expects; mend it by hand"
+                "the file does not have the shape that its program expects; fix it by hand"
             }
             Self::Unsupported { .. } | Self::Mismatch { .. } => {
                 "make the change by hand; the file was left as it is"

@@ -89,14 +89,14 @@ fn every_edit_says_which_entry_it_is_about() {
 fn an_error_says_whose_matter_it_is_and_what_to_do() {
     use Format::{Json, Toml, Yaml};
     let by_hand = "make the change by hand; the file was left as it is";
-    let shape = "the file does not have the shape that its program expects; mend it by hand";
+    let shape = "the file does not have the shape that its program expects; fix it by hand";
     for (format, text, edit, kind, hint) in [
         (
             Json,
             "{",
             set(["a"], json!(1)),
             ErrorKind::Usage,
-            Some("mend the file by hand and run the command again"),
+            Some("fix the file by hand and run the command again"),
         ),
         (
             Yaml,

@@ -33,23 +33,23 @@ codes! {
     /// `config.toml` cannot be used.
     ConfigInvalid = 1, "the configuration is not valid";
     /// Where to keep things is not known.
-    NoDirectories = 2, "it is not known where to keep things";
+    NoDirectories = 2, "there is nowhere to keep files";
     /// The system does not let us write.
     NotWritable = 3, "a file or a directory cannot be written";
     /// Somebody else's file does not parse, or has another shape than its program expects.
-    ForeignFile = 4, "a file of another program cannot be edited";
+    ForeignFile = 4, "another program's file cannot be edited";
     /// A link that leads nowhere, a directory, something that is no text.
-    NotAFile = 5, "something else stands where a file should be";
+    NotAFile = 5, "something else is where a file should be";
     /// Another process holds a lock, or writes the same file.
-    Busy = 6, "another process is at it";
+    Busy = 6, "another process is using it";
     /// A file of ours with a format that is not known yet.
     LaterVersion = 7, "a later version of cargo agents wrote it";
     /// No terminal, and a question.
-    NobodyToAsk = 8, "there is nobody to ask";
+    NobodyToAsk = 8, "nobody can be asked";
     /// What must be confined cannot be.
     NoSandbox = 9, "the sandbox is not available";
     /// An address that cannot be listened at.
-    CannotListen = 10, "nobody can listen at that address";
+    CannotListen = 10, "cannot listen at that address";
     /// A feature that was left out.
     NotBuilt = 11, "this program was built without it";
 
@@ -69,7 +69,7 @@ codes! {
 
     // Plugins.
     /// A manifest of a plugin is wrong.
-    ManifestInvalid = 40, "the manifest of a plugin is not valid";
+    ManifestInvalid = 40, "a plugin's manifest is not valid";
     /// No plugin of that name.
     UnknownPlugin = 41, "there is no such plugin";
     /// No registry of that name.
@@ -79,11 +79,11 @@ codes! {
     /// A plugin's command whose gate does not hold.
     CommandElsewhere = 44, "the command does not apply here";
     /// Two plugins bring it.
-    CommandTwice = 45, "several plugins bring the same command";
+    CommandTwice = 45, "several plugins have the same command";
     /// A step of an installation failed.
-    InstallFailed = 47, "a program of a plugin could not be installed";
+    InstallFailed = 47, "a plugin's program could not be installed";
     /// A repository, a branch or a directory that is not there.
-    GitPlace = 48, "there is nothing at that place of a git repository";
+    GitPlace = 48, "there is nothing at that place in a git repository";
     /// Installed, and nothing in it can be run.
     NothingToRun = 49, "there is nothing to run in what was installed";
     /// `[plugins] disable` names it.
@@ -99,23 +99,23 @@ codes! {
     /// `agents.lock` cannot be read.
     LockFileBroken = 63, "`agents.lock` cannot be read";
     /// `--locked`, and something is not what `agents.lock` lists.
-    LockFileDiffers = 64, "something is not what `agents.lock` lists";
+    LockFileDiffers = 64, "something differs from `agents.lock`";
     /// It changed, and nobody has accepted that.
-    NotAccepted = 65, "something changed that nobody has accepted";
+    NotAccepted = 65, "a change has not been accepted";
     /// `--require-audit`.
-    NotAudited = 66, "nobody has looked at it";
+    NotAudited = 66, "nobody has reviewed it";
 
     // Agents.
     /// No agent of that name.
     UnknownAgent = 80, "there is no such agent";
     /// A file that holds no definition.
-    AgentInvalid = 81, "the definition of an agent is not valid";
+    AgentInvalid = 81, "an agent's definition is not valid";
     /// A file that cannot say it, or is not the user's.
-    AgentUnchangeable = 82, "the definition of an agent cannot be changed like that";
+    AgentUnchangeable = 82, "an agent's definition cannot be changed like that";
     /// A file is in the way.
-    AlreadyThere = 83, "something is there already";
+    AlreadyThere = 83, "something already exists there";
     /// `KEY=VALUE` that says nothing.
-    BadAssignment = 84, "an agent cannot be told that";
+    BadAssignment = 84, "an agent has no such setting";
 
     // Models.
     /// Nobody to ask.
@@ -137,7 +137,7 @@ codes! {
     /// The conversation does not fit.
     TooLong = 108, "the conversation is too long for the model";
     /// The model, or its provider, would not.
-    ModelRefused = 109, "the model would not answer";
+    ModelRefused = 109, "the model refused to answer";
     /// It does not understand what we send.
     RequestRejected = 110, "the provider rejected the request";
     /// Nobody answers, or not in time.
@@ -147,23 +147,23 @@ codes! {
     /// A program that answers as the model failed.
     ProgramFailed = 113, "the program that answers as the model failed";
     /// A program that has tools of its own cannot be kept to what the agent may do.
-    ProgramUnconfined = 114, "the program that answers cannot be kept to what the agent may do";
+    ProgramUnconfined = 114, "the program that answers cannot be restricted as the agent requires";
     /// A script of a model is wrong.
-    ScriptInvalid = 115, "the script of a model is not valid";
+    ScriptInvalid = 115, "a model's script is not valid";
     /// Its settings do not work.
-    ProviderSettings = 116, "the settings of a provider do not work";
+    ProviderSettings = 116, "a provider's settings do not work";
 
     // Tasks.
     /// No task of that id.
     UnknownTask = 130, "there is no such task";
     /// The beginning of several.
-    AmbiguousId = 131, "an id is not complete enough";
+    AmbiguousId = 131, "an id is ambiguous";
     /// It has not ended.
     StillRunning = 132, "the task is still running";
     /// Its transcript is gone, or is not one.
     TranscriptDamaged = 133, "a transcript cannot be read";
     /// Time, turns, tokens or money.
-    OutOfLimits = 134, "a limit of the task was reached";
+    OutOfLimits = 134, "the task reached a limit";
     /// A rule about who may start whom.
     MayNotStart = 135, "the agent may not be started from here";
     /// `tasks.disabled-agents`.
@@ -171,31 +171,31 @@ codes! {
     /// A permission mode that is not allowed.
     ModeNotAllowed = 137, "the permission mode is not allowed here";
     /// A tool that was not allowed.
-    NotPermitted = 138, "a call of a tool was not permitted";
+    NotPermitted = 138, "a tool call was not permitted";
     /// No worktree.
-    NoWorktree = 139, "a worktree is not to be had";
+    NoWorktree = 139, "a worktree cannot be made";
     /// As many run as may.
-    NoSlot = 140, "as many tasks run as may";
+    NoSlot = 140, "too many tasks are running";
     /// What the result must look like is not said well.
-    SchemaInvalid = 141, "the schema of a result is not valid";
+    SchemaInvalid = 141, "a result's schema is not valid";
     /// `done-when` does not hold.
-    NotDone = 142, "what must hold at the end does not";
+    NotDone = 142, "a final check failed";
     /// Nothing, or the wrong thing, was handed in.
-    NoResult = 143, "the task handed in no valid result";
+    NoResult = 143, "the task submitted no valid result";
     /// A request that says too little or too much.
-    BadRequest = 144, "what is to be done is not said well";
+    BadRequest = 144, "the assignment is not valid";
     /// Nobody was named, and nobody fits.
     NoMatch = 145, "no agent fits the assignment";
     /// A secret that is not configured, or cannot be read.
-    NoSecret = 146, "the secret is not to be had";
+    NoSecret = 146, "the secret is not available";
     /// Nobody runs it where it was looked for.
     NotInBackground = 147, "the task does not run in the background";
     /// Some of several failed.
     SomeFailed = 148, "some tasks did not complete";
     /// Its place, its tools or its model could not be had.
-    NotStarted = 149, "the task could not begin";
+    NotStarted = 149, "the task could not start";
     /// It can be resumed.
-    Interrupted = 150, "what ran the task is gone";
+    Interrupted = 150, "the process that ran the task is gone";
 
     // Plans.
     /// A plan that cannot run.
@@ -205,19 +205,19 @@ codes! {
     /// Another process drives it.
     RunBusy = 162, "another process runs the plan";
     /// Its journal cannot be read.
-    JournalDamaged = 163, "the journal of a run cannot be used";
+    JournalDamaged = 163, "a run's journal cannot be used";
     /// Some of its tasks failed.
     PlanFailed = 164, "the plan did not complete";
     /// Its budget is used up.
-    PlanBudget = 165, "the budget of the plan is used up";
+    PlanBudget = 165, "the plan's budget is used up";
     /// It asks what is to be done.
-    PlanWaits = 166, "the plan waits for an answer";
+    PlanWaits = 166, "the plan is waiting for an answer";
     /// Restate does not answer, or says no.
-    Engine = 167, "the engine does not do what it is asked";
+    Engine = 167, "the engine failed";
     /// Whoever reaches it could run tasks.
-    WorkerOpen = 168, "the worker would be open to everybody";
+    WorkerOpen = 168, "the worker would be open to anyone";
     /// Nobody drives it.
-    RunIdle = 169, "nobody runs the plan now";
+    RunIdle = 169, "no process is running the plan";
 }
 
 impl Code {
@@ -236,7 +236,7 @@ impl fmt::Display for Code {
 
 /// A text that is no code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no code of an error")]
+#[error("this is not an error code")]
 pub struct NoCode;
 
 impl FromStr for Code {

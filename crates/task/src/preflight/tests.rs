@@ -667,7 +667,7 @@ mod room {
         world.refuses(
             "explore",
             "isolation",
-            "a worktree of its own is not to be had: this is no git repository",
+            "its own worktree cannot be made: this is no git repository",
         );
         let isolation = Some(Isolation::None);
         let request = TaskRequest { isolation, ..TaskRequest::new("explore", "x") };

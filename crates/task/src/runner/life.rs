@@ -264,7 +264,7 @@ impl Task {
         let (id, name) = (self.id, self.agent.path.name().to_owned());
         let making = move || {
             let mut isolation = surroundings.isolation().map_err(|why| Unavailable {
-                message: format!("a worktree of its own is not to be had: {why}"),
+                message: format!("its own worktree cannot be made: {why}"),
                 hint: None,
             })?;
             if let Some(repository) = site.repository {

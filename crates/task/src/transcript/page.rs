@@ -165,7 +165,7 @@ impl Page {
         }
         if !self.earlier.is_empty() {
             let earlier: Vec<String> = self.earlier.iter().map(ToString::to_string).collect();
-            facts.push(("goes on from", earlier.join(", ")));
+            facts.push(("resumed from", earlier.join(", ")));
         }
         facts
     }

@@ -82,7 +82,7 @@ fn broken_yaml_is_read_line_by_line() {
 fn a_key_twice_is_an_error_at_the_second() {
     let (definition, findings) = read(Dialect::Claude, &with("tools: Read\ntools: Bash"));
     assert_eq!(definition, None);
-    assert_eq!(findings[0], "5:1 the key `tools` stands there twice");
+    assert_eq!(findings[0], "5:1 the key `tools` appears twice");
 }
 
 #[test]

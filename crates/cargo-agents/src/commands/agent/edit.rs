@@ -22,7 +22,7 @@ pub(super) fn run(
 ) -> Result<ExitCode, Failure> {
     let changes = assignments(settings, &args.changes, &args.unset, args.prompt_file.as_deref())?;
     if changes.is_empty() {
-        return Err(Failure::new(ErrorKind::Usage, "nothing is to change")
+        return Err(Failure::new(ErrorKind::Usage, "nothing to change")
             .hint("a change is written `KEY=VALUE`, or `--unset KEY`"));
     }
     let found = found(settings, &args.named.agents)?;

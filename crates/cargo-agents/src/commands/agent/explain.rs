@@ -81,7 +81,7 @@ pub(super) fn run(found: &Found, output: &Output, name: &str) -> Result<ExitCode
         output.line(format!("  {source:8}  {}  ({state})", shelf.path))?;
     }
     let missing = found.agents.searched.iter().filter(|it| it.state == ShelfState::Missing);
-    output.line(format!("  and {} places where nothing is", missing.count()))?;
+    output.line(format!("  and {} places with none", missing.count()))?;
     output.flush()?;
     output.findings(&found.findings);
     Ok(ExitCode::SUCCESS)

@@ -76,7 +76,7 @@ pub(crate) fn refuse_unaccepted(here: &Here<'_>, plugin: &Plugin) -> Result<(), 
         Failure::new(ErrorKind::Refused, message).code(Code::NotAccepted)
     };
     match compared.items.first().map(|it| it.verdict) {
-        Some(Verdict::Hold) => Err(refused("changed and waits for you")
+        Some(Verdict::Hold) => Err(refused("changed and needs your approval")
             .hint(format!("`cargo agents update {name}` shows and accepts it"))),
         Some(Verdict::Refuse) => {
             Err(refused("is not what was agreed to, although the version is the same")

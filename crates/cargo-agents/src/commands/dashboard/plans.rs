@@ -101,7 +101,7 @@ impl Plans {
         let id = meant(&self.journals, run)?;
         runs::resume_driven(&self.journals, &id)?.ok_or_else(|| {
             Failure::new(ErrorKind::Usage, format!("nobody runs `{id}` now"))
-                .hint(format!("`cargo agents plan resume {id}` in a terminal goes on with it"))
+                .hint(format!("`cargo agents plan resume {id}` in a terminal continues it"))
         })
     }
 

@@ -163,7 +163,7 @@ mod afar {
         prompt: String,
     ) -> Result<String, Failure> {
         let id = afar::resume(settings, task, prompt)?;
-        Ok(format!("`{}` goes on as `{}`", task.short(), id.short()))
+        Ok(format!("`{}` continues as `{}`", task.short(), id.short()))
     }
 }
 

@@ -95,7 +95,7 @@ fn agreed(here: &Here<'_>, root: &Utf8Path, wanted: &mut Wanted) -> Vec<Problem>
                 )))
             }
             Waits::New | Waits::Changed => {
-                let said = format!("{} waits for you", it.entry);
+                let said = format!("{} needs your approval", it.entry);
                 CONTENT_WAITING.problem(Finding::warning(said).hint(hint))
             }
         }

@@ -69,31 +69,31 @@ checks! {
         "remove those that you do not want";
     CONFIG_BROKEN = "config-broken":
         "the configuration cannot be read, so nothing works that needs it",
-        "mend `config.toml`";
+        "fix `config.toml`";
     CONFIG_UNKNOWN_KEY = "config-unknown-key":
         "the configuration says something that has no effect",
         "correct or remove it";
     UNKNOWN_HOST = "unknown-host":
-        "the configuration names a host that nobody knows",
+        "the configuration names an unknown host",
         "`cargo agents host list` has the names";
     UNKNOWN_SANDBOXED = "unknown-sandboxed":
-        "`[sandbox] plugins` names a plugin that is not here, so that it confines nobody",
-        "correct the name, or leave it if the plugin is of another workspace";
+        "`[sandbox] plugins` names a plugin that is not here, so it confines nothing",
+        "correct the name, or leave it if the plugin belongs to another workspace";
     HOSTS_FILE_BROKEN = "hosts-file-broken":
         "`hosts.toml`, which changes the descriptions of hosts, has mistakes",
-        "mend it; what is wrong in it does not count";
+        "fix it; what is wrong in it is ignored";
     CONFIG_WRITABLE_BY_OTHERS = "config-writable-by-others":
-        "everybody on this machine can change what runs in your name",
-        "take the right away with `chmod o-w`";
+        "everyone on this machine can change what runs as you",
+        "remove that permission with `chmod o-w`";
     DIRECTORY_READ_ONLY = "directory-read-only":
         "a directory that we must write is read-only",
-        "give yourself the right to write it";
+        "make it writable";
     FILE_READ_ONLY = "file-read-only":
         "a file of a host that we must write is read-only",
-        "`chmod u+w` it, or leave it so and register in the other scope (`hook-scope`)";
+        "`chmod u+w` it, or leave it and register in the other scope (`hook-scope`)";
     SANDBOXED = "sandboxed":
         "directories are read-only although the workspace is not: this is the sandbox of a coding agent",
-        "run it outside of the sandbox, in a terminal of your own";
+        "run it outside the sandbox, in your own terminal";
     LEDGER_BROKEN = "ledger-broken":
         "the record of what we own cannot be read, so nothing is written or taken back",
         "restore it from a backup; without it we cannot tell what is ours";
@@ -101,19 +101,19 @@ checks! {
         "a later version of this program wrote the record of what we own",
         "use that version of cargo agents";
     UNFINISHED_SYNC = "unfinished-sync":
-        "a sync was killed in the middle",
+        "a sync was killed half-way",
         "`cargo agents doctor --fix` ends it, and so does the next sync";
     ORPHAN_WORKSPACE = "orphan-workspace":
-        "something is kept for a workspace that does not exist any more",
+        "something is stored for a workspace that no longer exists",
         "`cargo agents doctor --fix` takes it back";
     ORPHAN_SKILL = "orphan-skill":
-        "a skill carries our mark and is not in our record, so it is never updated or taken back",
+        "a skill has our mark but is not in our record, so it is never updated or removed",
         "remove the directory if you do not want the skill";
     LEFTOVERS = "leftovers":
-        "unfinished files of ours lie beside files of hosts or agents",
+        "unfinished files of ours are beside files of hosts or agents",
         "`cargo agents doctor --fix` removes them";
     EDITED = "edited":
-        "something of ours was edited, so it is not updated any more",
+        "something of ours was edited, so it is no longer updated",
         "`cargo agents sync --overwrite` replaces it";
     MISSING = "missing":
         "something of ours is gone",
@@ -125,10 +125,10 @@ checks! {
         "`agents.lock` cannot be used, so nothing is brought, and hooks of crates do not run",
         "restore it from version control, or delete it, and run `cargo agents sync`";
     CONTENT_WAITING = "content-waiting":
-        "something changed and is not brought before you have accepted it",
+        "something changed and is not installed until you accept it",
         "`cargo agents update` shows and accepts it";
     CONTENT_ALTERED = "content-altered":
-        "something is not what was agreed to, although its version is the same",
+        "something differs from what was agreed to, although its version is the same",
         "fetch it again, or look at it with `cargo agents update`";
     NAME_TAKEN = "name-taken":
         "something of ours is not installed, because its place holds something that is not ours",
@@ -144,10 +144,10 @@ checks! {
         "update it";
     FILE_BROKEN = "file-broken":
         "a file of a host cannot be read, so neither it nor we can use it",
-        "mend it";
+        "fix it";
     DANGLING_LINK = "dangling-link":
-        "a symbolic link leads nowhere where a host looks for skills or settings",
-        "remove it, or make what it leads to";
+        "a dangling symbolic link is where a host looks for skills or settings",
+        "remove it, or create its target";
     CODEX_HOOKS_UNTRUSTED = "codex-hooks-untrusted":
         "Codex silently skips hooks that nobody has reviewed",
         "open Codex in this folder and accept the hooks with `/hooks`";
@@ -161,7 +161,7 @@ checks! {
         "a host finds the same hook in two files, or two different skills under one name",
         "remove one of the two";
     SKILL_BUDGET = "skill-budget":
-        "the skills of a host take more room than it has for them, so it leaves descriptions out",
+        "a host has more skills than it has room for, so it leaves descriptions out",
         "turn plugins off with `[plugins] disable`, or remove skills of your own";
     HOOK_PROGRAM_MISSING = "hook-program-missing":
         "the program of a hook is not installed, so the hook does not run",
@@ -201,11 +201,11 @@ mod tests {
             "# What `cargo agents doctor` finds\n\n\
              Generated from `crates/cargo-agents/src/commands/doctor/checks.rs`; a test keeps it true.\n\n\
              `cargo agents doctor` looks at the program, its settings, the files of every configured host and what this workspace brings them, \
-             and writes nothing. It ends with 0 if all is well and with 1 if problems remain; notes, which `--verbose` shows, do not count. \
-             One check that cannot be made (a configuration that is broken, a workspace that cannot be understood) keeps no other from being made.\n\n\
-             `--fix` does what is safe without asking: it ends a sync that was killed, lets go of what is kept for workspaces that are gone, \
+             and writes nothing. The exit code is 0 if all is well and 1 if problems remain; notes, which `--verbose` shows, do not count. \
+             If one check is impossible (a broken configuration, a workspace that cannot be understood), the others still run.\n\n\
+             `--fix` does what is safe without asking: it finishes a sync that was killed, drops what is stored for workspaces that are gone, \
              removes what killed writers left, and runs `cargo agents sync` where something is missing or out of date. \
-             It never touches what somebody edited, nor anything that our record does not list. Then it looks again and shows what remains.\n\n\
+             It never touches what somebody edited, nor anything that our record does not list. Then it checks again and shows what remains.\n\n\
              `--json` prints [one document](json/doctor.schema.json) with the same codes.\n\n\
              | code | meaning | remedy |\n|---|---|---|\n{rows}\n{}",
             crate::commands::doctor::probe::PAGE

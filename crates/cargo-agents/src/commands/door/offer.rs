@@ -109,7 +109,7 @@ impl Offer for Program {
         Box::pin(async move {
             found.await?.map_err(|name| Unavailable {
                 message: format!("there is no skill `{name}` here"),
-                hint: Some("`skills` without arguments lists those that there are".to_owned()),
+                hint: Some("`skills` without arguments lists all of them".to_owned()),
             })
         })
     }

@@ -314,7 +314,7 @@ pub(super) fn drive(
     live.pause();
     if matches!(driven, Ok(Driven::Left(_))) && studio.engine == Engine::Restate {
         output.talk(&format!(
-            "what runs on the cluster goes on; `cargo agents plan cancel {id}` stops it"
+            "what runs on the cluster keeps running; `cargo agents plan cancel {id}` stops it"
         ));
     }
     let (stand, scheduler, left) = match driven? {
@@ -439,12 +439,12 @@ async fn driven(
             Err(if hint.is_some() {
                 failure
             } else {
-                failure.hint("`cargo agents plan resume` goes on with the run")
+                failure.hint("`cargo agents plan resume` continues the run")
             })
         }
         Ok(Err(error @ DriveError::Unreachable(_))) => {
             Err(Failure::new(ErrorKind::Network, with_causes(&error))
-                .hint("`cargo agents plan resume` goes on with the run"))
+                .hint("`cargo agents plan resume` continues the run"))
         }
         Err(error) => Err(Failure::new(ErrorKind::Bug, format!("the run broke down: {error}"))),
     }

@@ -136,7 +136,7 @@ fn values(bundle: &Bundle, params: &PlanParams) -> Result<BTreeMap<String, Value
             Some(_) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone())),
         };
         if values.insert(name.clone(), value).is_some() {
-            let message = format!("`--param {name}` is said twice");
+            let message = format!("`--param {name}` is given twice");
             return Err(Failure::new(ErrorKind::Usage, message));
         }
     }

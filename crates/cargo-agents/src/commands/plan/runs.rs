@@ -233,7 +233,7 @@ pub(crate) fn pause_one(settings: &Settings, run: &str) -> Result<String, Failur
 pub(crate) fn resume_driven(journals: &Journals, id: &RunId) -> Result<Option<String>, Failure> {
     let resumes =
         journals.is_driven(id) && orders::send(journals, id, &Order::Resume)? == Sent::Done;
-    Ok(resumes.then(|| format!("{id} goes on in the process that runs it")))
+    Ok(resumes.then(|| format!("{id} continues in the process that runs it")))
 }
 
 pub(super) fn cancel(

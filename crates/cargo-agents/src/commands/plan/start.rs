@@ -136,7 +136,7 @@ pub(super) fn retry(
     if opened.1.ending().is_none() {
         let message = format!("`{id}` has not ended");
         return Err(Failure::new(ErrorKind::Usage, message)
-            .hint(format!("`cargo agents plan resume {id}` goes on with it")));
+            .hint(format!("`cargo agents plan resume {id}` continues it")));
     }
     available_for(settings, &journals, &id, &args.manner)?;
     tell(&mut opened, What::Reopened)?;

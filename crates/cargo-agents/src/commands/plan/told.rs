@@ -168,6 +168,6 @@ fn next(word: &str, id: &RunId, more: &str, manner: &PlanManner) -> String {
             line.push_str(flag);
         }
     }
-    let what = if word == "retry" { "does again what did not complete" } else { "goes on" };
+    let what = if word == "retry" { "does again what did not complete" } else { "continues" };
     format!("{line}` {what}")
 }

@@ -111,7 +111,7 @@ impl Watcher<'_> {
             if leaves || process::interrupted() {
                 live.pause();
                 self.output.talk(&format!(
-                    "detached: `{}` goes on, and `cargo agents task attach {}` comes back to it",
+                    "detached: `{}` keeps running; `cargo agents task attach {}` comes back to it",
                     self.path,
                     self.id.short()
                 ));

@@ -36,7 +36,7 @@ pub(super) fn job(settings: &Settings, args: &BatchArgs, input: Input) -> Result
 
 fn parse(file: &Utf8Path, text: &str) -> Result<Batch, Failure> {
     batch_file::parse(file, text).map_err(|message| {
-        Failure::new(ErrorKind::Usage, format!("`{file}` is no batch: {message}"))
+        Failure::new(ErrorKind::Usage, format!("`{file}` is not a batch: {message}"))
             .code(Code::BadRequest)
             .hint("`cargo agents task batch --help` shows one")
     })

@@ -52,7 +52,7 @@ pub(super) fn run(
         output.line(line)?;
     }
     if told.is_empty() {
-        output.line("nothing to clear up")?;
+        output.line("nothing to clean up")?;
     }
     Ok(ExitCode::SUCCESS)
 }

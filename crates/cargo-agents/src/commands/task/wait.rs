@@ -132,7 +132,7 @@ fn outcome(store: &Store, id: TaskId) -> Result<Outcome, Failure> {
         let message = format!("task `{}` was interrupted: what ran it is gone", id.short());
         return Err(Failure::new(ErrorKind::Failure, message)
             .code(Code::Interrupted)
-            .hint(format!("`cargo agents task resume {}` goes on with it", id.short())));
+            .hint(format!("`cargo agents task resume {}` continues it", id.short())));
     };
     serde_json::from_value(outcome.clone()).map_err(|error| {
         let message = format!("the outcome of task `{}` is not understood: {error}", id.short());

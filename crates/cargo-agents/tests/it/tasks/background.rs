@@ -247,7 +247,7 @@ fn whoever_attaches_sees_it_from_the_beginning_and_leaves_with_ctrl_c() {
     let seen = String::from_utf8(seen).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0), "{seen}");
     assert!(seen.contains("model demo/default"), "{seen}");
-    assert!(seen.contains("detached: `helper` goes on"), "{seen}");
+    assert!(seen.contains("detached: `helper` keeps running"), "{seen}");
     until(|| is_running("sleep\x0063.125\0"));
     scene.run(&["cancel", &id]);
 
@@ -300,7 +300,7 @@ fn whoever_attaches_can_answer_and_leaving_is_no_answer() {
     terminal.press([keys::CTRL_C]);
     let left = terminal.end();
     assert_eq!(left.code, Some(0), "{}", left.screen);
-    assert!(left.screen.contains("detached: `helper` goes on"), "{}", left.screen);
+    assert!(left.screen.contains("detached: `helper` keeps running"), "{}", left.screen);
     assert_eq!(scene.question()["ask"], ask, "it still waits");
 
     let mut terminal = Terminal::start(&scene.command(&["attach", &id]), size);

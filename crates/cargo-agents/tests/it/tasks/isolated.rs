@@ -155,7 +155,7 @@ fn outside_of_a_repository_it_is_refused() {
     let run = stage.run(&["run", "helper", "x", "--isolated"]);
     assert_eq!(run.code, Some(3), "{run:?}");
     assert!(
-        run.stderr.starts_with("error[E0139]: a worktree of its own is not to be had"),
+        run.stderr.starts_with("error[E0139]: its own worktree cannot be made"),
         "{}",
         run.stderr
     );
@@ -238,7 +238,7 @@ fn the_work_of_a_task_that_was_killed_is_found_again() {
     let [branch] = branches.as_slice() else { panic!("{branches:?} {done:?}") };
     assert!(done.stdout.contains(&format!("what was done is on branch `{branch}`")), "{done:?}");
     assert_eq!(stage.git(&["show", &format!("{branch}:new.txt")]), "made");
-    assert_eq!(stage.run(&["gc"]).stdout, "nothing to clear up\n");
+    assert_eq!(stage.run(&["gc"]).stdout, "nothing to clean up\n");
 }
 
 #[test]

@@ -6,7 +6,7 @@ import { count, el, findings, number, show, state, trouble } from "./dom.js";
 const ORDER = ["active", "candidate", "sleeping", "declined", "superseded", "not-applicable"];
 const HEADINGS = {
   active: "Active",
-  candidate: "Waiting for your word",
+  candidate: "Needs your approval",
   sleeping: "Sleeping until used",
   declined: "Turned off",
   superseded: "Superseded",
@@ -51,7 +51,7 @@ function plugin(it) {
   return el("li", { class: "card" },
     el("p", {}, el("strong", {}, it.name), el("small", {}, ` ${it.from}`)),
     el("p", {}, said ?? it.because),
-    it.withheld === "programs" && el("p", { class: "hint" }, `none of its programs run by themselves; \`cargo agents use ${it.word}\` lets them`),
+    it.withheld === "programs" && el("p", { class: "hint" }, `none of its programs run on their own; \`cargo agents use ${it.word}\` lets them`),
     it.brings.length > 0 && el("ul", { class: "pieces" }, it.brings.map((piece) => el("li", {}, el("small", {}, piece.kind), ` ${piece.name}`, piece.runs && el("code", {}, ` ${piece.runs}`)))),
     why);
 }

@@ -65,7 +65,7 @@ function head(task) {
       fact("tools", count(task.tool_calls, "call")), fact("tokens", number(task.tokens)),
       fact("cost", cost(task)),
       fact("started by", task.parent && el("a", { href: to("task", task.parent) }, task.parent.slice(-12))),
-      fact("goes on from", task.resumed_from && el("a", { href: to("task", task.resumed_from) }, task.resumed_from.slice(-12))),
+      fact("resumed from", task.resumed_from && el("a", { href: to("task", task.resumed_from) }, task.resumed_from.slice(-12))),
       fact("ended", !runs && task.reason !== task.state && task.reason),
       fact("id", el("code", {}, task.id)))];
 }

@@ -202,8 +202,8 @@ fn unexpected_files_are_refused_with_the_place() {
         ("{\n  \"a\": 1\n}", "2:8: `a` is a number, not a table"),
         ("{ \"a\": null }", "1:8: `a` is null, not a table"),
         ("\n [1]", "2:2: the top of the file is a list, not a table"),
-        ("{ \"a\": {}, \"a\": 1 }", "1:12: the key `a` stands there twice"),
-        ("{ \"x\": [{ \"y\": 1,\n \"y\": 2 }] }", "2:2: the key `y` stands there twice"),
+        ("{ \"a\": {}, \"a\": 1 }", "1:12: the key `a` appears twice"),
+        ("{ \"x\": [{ \"y\": 1,\n \"y\": 2 }] }", "2:2: the key `y` appears twice"),
         (
             "{ \"x\": \"\u{a0}\",\u{a0}\"a\": {} }",
             "1:12: `a.b` cannot be changed in place: there is white space in it that JSON does not know",

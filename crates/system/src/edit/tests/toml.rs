@@ -195,7 +195,7 @@ fn unexpected_files_are_refused_with_the_place() {
     for (text, message) in [
         ("x = 1\na = 2\n", "2:5: `a` is a number, not a table"),
         ("[[a]]\n", "1:1: `a` is a list, not a table"),
-        ("a = 1\na = 2\n", "2:1: the key `a` stands there twice"),
+        ("a = 1\na = 2\n", "2:1: the key `a` appears twice"),
     ] {
         assert_eq!(refused(T, text, &edit), message);
     }

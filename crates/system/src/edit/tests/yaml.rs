@@ -193,7 +193,7 @@ fn what_cannot_be_edited_in_place_is_refused() {
         ("a: 1\n", "1:4: `a` is a number, not a table"),
         ("x: 1\na: [1]\n", "2:4: `a` is a list, not a table"),
         ("- 1\n", "1:1: the top of the file is a list, not a table"),
-        ("a:\n  b: 1\n  b: 2\n", "3:3: the key `b` stands there twice"),
+        ("a:\n  b: 1\n  b: 2\n", "3:3: the key `b` appears twice"),
         (
             "a:\n  ? b\n  : 1\n",
             "2:5: `a.new` cannot be changed in place: a key does not start its line",

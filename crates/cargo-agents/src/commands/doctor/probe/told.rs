@@ -165,16 +165,17 @@ impl Probed {
             }
             // The host has done its part.
             _ if self.things.iter().filter(|it| !it.loaded).all(is_later) => {
-                "this is ours to mend: please report it with what `--json` prints".to_owned()
+                "this is a bug in cargo agents: please report it with what `--json` prints"
+                    .to_owned()
             }
             (Some(version), Some(known)) if version < known => {
-                format!("update {name}: {known} was seen to load everything")
+                format!("update {name}: {known} is known to load everything")
             }
             (Some(version), Some(known)) if version > known => format!(
-                "{version} is newer than {known}, which was seen to load everything: look for a newer cargo agents; until then `hosts.toml` can say where this version looks"
+                "{version} is newer than {known}, which is known to load everything: look for a newer cargo agents; until then `hosts.toml` can say where this version looks"
             ),
             _ => format!(
-                "{proven} was seen to load everything: look for settings of {name} for all users of this machine, which `--probe` cannot leave out"
+                "{proven} is known to load everything: look for settings of {name} for all users of this machine, which `--probe` cannot leave out"
             ),
         }
     }
@@ -261,7 +262,7 @@ pub(super) fn end(
     output.line(match all - good {
         0 if started == 0 => "no host was started.".to_owned(),
         0 if !probed.iter().any(Probed::is_lost) => format!("{hosts}, everything is loaded."),
-        lost => format!("{hosts}: {lost} of {all} things are not so."),
+        lost => format!("{hosts}: {lost} of {all} checks failed."),
     })
 }
 
@@ -286,7 +287,7 @@ fn problems(output: &Output, one: &Probed) -> Result<(), Failure> {
             let seen = it.seen.as_deref().unwrap_or_default();
             let short: String = seen.chars().take(MOST).collect();
             let rest = if short.len() < seen.len() { " …" } else { "" };
-            output.line(format!("{}: not so: {}: {short}{rest}", one.host, it.meaning))?;
+            output.line(format!("{}: failed: {}: {short}{rest}", one.host, it.meaning))?;
         }
     } else if one.trouble.is_none() && one.is_lost() {
         output.line(format!("{}: it asked the model nothing", one.host))?;

@@ -199,7 +199,7 @@ impl Run {
 
 fn nobody_waits() -> Trouble {
     Trouble::new(ErrorKind::Usage, "nobody waits for this answer any more")
-        .hint("`cargo agents task asks` shows the questions that there are")
+        .hint("`cargo agents task asks` shows the open questions")
 }
 
 /// All runs.
