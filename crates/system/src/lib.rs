@@ -11,6 +11,7 @@
 //! | [`memory`] | what directories were found to hold, until something in them changes |
 //! | [`cache`] | small binary cache files that are never trusted across versions or after damage |
 //! | [`decode`] | strict TOML with errors that point at the place |
+//! | [`digits`] | numbers and bytes that others write in digits, and nothing that looks like them |
 //! | [`edit`] | changing one entry of a JSON, TOML, YAML or Markdown text and no other byte |
 //! | [`frontmatter`] | the header of a Markdown file |
 //! | [`foreign`] | reading and replacing files that belong to somebody else |
@@ -49,6 +50,7 @@ pub mod ask;
 pub mod atomic;
 pub mod cache;
 pub mod decode;
+pub mod digits;
 pub mod dirs;
 pub mod edit;
 pub mod env;
