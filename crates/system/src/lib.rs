@@ -24,6 +24,7 @@
 //! | [`finding`] | diagnostics as values |
 //! | [`explain`] | what an error is (exit code) and what to do about it (hint) |
 //! | [`nearest`] | "did you mean" |
+//! | [`nested`] | JSON of others that is kept inside of JSON of ours |
 //! | [`tame`] | text that is shown on a terminal without steering it |
 //! | [`window`] | how much of it fits |
 //! | [`progress`] | one status line on a terminal, nothing elsewhere |
@@ -64,6 +65,7 @@ pub mod ledger;
 pub mod lock;
 pub mod memory;
 pub mod nearest;
+pub mod nested;
 pub mod private;
 pub mod process;
 pub mod progress;
