@@ -11,6 +11,7 @@ use agents_agent::{
 };
 use agents_host::Roots;
 use agents_system::finding::Finding;
+use agents_task::dispatch::{LoaderOptions, load};
 use agents_tool::hooks::OwnHooks;
 use camino::Utf8Path;
 
@@ -35,8 +36,26 @@ pub fn check(dialect: Dialect, data: &[u8]) {
     for other in Dialect::ALL {
         check_translation(&definition, other);
     }
+    if dialect == Dialect::AgentSdk {
+        check_registration(data, &definition);
+    }
     let strictness = Strictness::Lenient;
     check_change(&Input { file, text, dialect, source: Source::User, strictness }, &definition);
+}
+
+/// A dispatcher that finds it can use it, or is told why not.
+fn check_registration(data: &[u8], definition: &AgentDefinition) {
+    in_scratch("dispatch/.claude/agents/agent.md", data, |file| {
+        let project = file.ancestors().nth(3).expect("a directory");
+        let (loaded, errors) = load(&LoaderOptions::of(project));
+        assert_eq!(loaded.len() + errors.len(), 1, "{errors:?}");
+        for it in loaded {
+            assert!(!it.definition.description.trim().is_empty());
+            assert!(it.definition.validate().is_ok(), "{:?}", it.definition);
+            assert_eq!(it.agent.name, definition.name);
+        }
+        assert!(errors.iter().all(|it| it.why.iter().all(|why| !why.is_empty())), "{errors:?}");
+    });
 }
 
 /// What is written is read again as the writer said.

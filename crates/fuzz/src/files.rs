@@ -8,6 +8,7 @@ use agents_plugin::{
         parse::{Parsed, parse_crate_metadata, parse_manifest},
     },
     predicate::{Gate, custom::parse_output, parse_atoms, parse_predicates},
+    scan::parse_entry,
     skill::{SkillHeader, parse_own_skill, parse_skill},
 };
 use agents_system::{
@@ -56,9 +57,15 @@ fn has_matching_parentheses(text: &str) -> bool {
     open == 0
 }
 
-/// A skill has a header, or a finding says why not.
+/// A skill has a header, or a finding says why not. A registry that has nothing else of it has a plugin, which is there when the skill is.
 pub fn skill(text: &str) {
     let file = Utf8Path::new("SKILL.md");
+    let entry = parse_entry(file, text);
+    check_parsed(&entry, text);
+    if let (Some(manifest), (Some(header), _)) = (&entry.manifest, parse_skill(file, text)) {
+        assert_eq!((manifest.name.as_str(), &manifest.gate), (header.name.as_str(), &header.gate));
+    }
+    assert!(entry.manifest.is_none() || parse_skill(file, text).0.is_some(), "a plugin of nothing");
     for (header, findings) in [parse_skill(file, text), parse_own_skill(file, text, "own")] {
         check_findings(&findings, text);
         assert_eq!(header.is_none(), has_error(&findings), "{findings:?}");
@@ -86,6 +93,7 @@ pub fn manifest(text: &str) {
         let parsed = parse_manifest("SYMPOSIUM.toml".into(), text, manner, Some("own"));
         check_parsed(&parsed, text);
     }
+    check_parsed(&parse_entry("SYMPOSIUM.toml".into(), text), text);
 }
 
 /// The `Cargo.toml` of a crate.
@@ -178,13 +186,14 @@ pub fn git_address(text: &str) {
     let scheme = |it: char| it.is_ascii_alphanumeric() || "+-.".contains(it);
     let after = url.trim_start_matches(scheme);
     assert!(!after.starts_with("::"), "{url:?} runs a program");
-    let odd = |it: &str| it == ".." || it.starts_with('-');
+    // What git is given of it begins with `refs/`, or is a commit.
+    let odd = |it: &str| matches!(it, "" | "." | "..");
     assert!(!address.tree().is_some_and(|it| it.split('/').any(odd)), "{address}");
-    if let Some((scheme, rest)) = url.split_once("://")
+    if let Some((_, rest)) = url.split_once("://")
         && let Some((user, _)) = rest.split('/').next().unwrap_or_default().rsplit_once('@')
         && let Some((_, password)) = user.split_once(':')
         && password.len() > 3
-        && !format!("{scheme}{}", rest.replacen(user, "", 1)).contains(password)
+        && text.matches(password).count() == 1
     {
         assert!(!address.to_string().contains(password), "{address} shows {password}");
     }

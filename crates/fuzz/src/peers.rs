@@ -74,7 +74,8 @@ pub fn acp_client(data: &[u8]) {
                 let (heard, talk) =
                     tokio::join!(asking, talk(theirs, data, size, Turn::AfterQuestion));
                 answers(&talk);
-                let heard = heard.iter().map(|it| format!("{it:?}")).collect::<Vec<_>>();
+                let heard: Vec<_> =
+                    heard.iter().map(|it| without_ids(&format!("{it:?}"))).collect();
                 (heard, String::from_utf8_lossy(&talk.heard).into_owned())
             })
         };
@@ -91,6 +92,28 @@ pub fn acp_client(data: &[u8]) {
         }
         assert_eq!(heard(7).0, events, "in pieces of 7");
     }
+}
+
+/// The same without ids of ours, which are by chance: whoever hears one may repeat it anywhere.
+fn without_ids(text: &str) -> String {
+    const DASHES: [usize; 4] = [8, 13, 18, 23];
+    let is_id = |it: &str| {
+        let mut bytes = it.bytes().enumerate();
+        bytes.all(|(at, it)| if DASHES.contains(&at) { it == b'-' } else { it.is_ascii_hexdigit() })
+    };
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = match rest.get(..36) {
+            Some(id) if is_id(id) => 36,
+            _ => {
+                out.push(first);
+                first.len_utf8()
+            }
+        };
+        rest = &rest[length..];
+    }
+    out
 }
 
 /// Frames of a language server, which somebody waits for with ids from 1 to 4: the same answers wherever they are cut, each of its own
@@ -119,6 +142,7 @@ pub fn lsp(data: &[u8]) {
     }
     check_frames(&answered, data.len());
     let values: Vec<&Value> = answers.iter().flatten().filter_map(|it| it.as_ref().ok()).collect();
+    values.iter().for_each(|it| check_addresses(it));
     if values.is_empty() {
         return;
     }
@@ -132,6 +156,22 @@ pub fn lsp(data: &[u8]) {
             }
         }
     });
+}
+
+/// A file is at an address only if all that is escaped in it is: whoever else reads it would look elsewhere.
+fn check_addresses(value: &Value) {
+    match value {
+        Value::String(uri) => {
+            let Some(path) = lsp::file_at(uri) else { return };
+            let mut escapes = uri.split('%').skip(1);
+            let is_one =
+                |it: &str| it.len() >= 2 && it.bytes().take(2).all(|it| it.is_ascii_hexdigit());
+            assert!(path.is_absolute() && escapes.all(is_one), "{uri:?} is {path:?}");
+        }
+        Value::Array(items) => items.iter().for_each(check_addresses),
+        Value::Object(members) => members.values().for_each(check_addresses),
+        _ => {}
+    }
 }
 
 /// What we answered are frames again, and no more of them than there can have been requests.

@@ -6,6 +6,7 @@ use agents_plan::{
     check::{self, Facts},
     expand::expand,
     file::{Bundle, PlanFile},
+    graph::Graph,
     reference::{Condition, Lookup, Reference, Template},
 };
 use agents_task::{batch_file, done_when::DoneWhen};
@@ -26,7 +27,13 @@ pub fn plan(text: &str) {
         check_findings(&findings, text);
         if check::is_sound(&findings) {
             // Parameters without a value are the user's to give.
-            let _ = expand(&bundle, &facts, &std::collections::BTreeMap::new());
+            let laid_out = expand(&bundle, &facts, &std::collections::BTreeMap::new());
+            if let Ok(graph) = laid_out {
+                let kept = serde_json::to_string(&graph).expect("it can be kept");
+                let again = serde_json::from_str::<Graph>(&kept);
+                let again = again.unwrap_or_else(|error| panic!("{error}: {kept}"));
+                assert_eq!(serde_json::to_string(&again).ok(), Some(kept));
+            }
         }
     }
 }

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use agents_model::{ToolInput, cost::MicroDollars, retry::parse_retry_after};
-use agents_system::span;
+use agents_model::{ToolInput, cost::MicroDollars, retry::parse_retry_after, settings::ollama_url};
+use agents_plan::journal::RunId;
+use agents_system::{explain::Code, span};
 use agents_task::{
     TaskId,
     schema::Schema,
     submission::{self, Submission},
 };
+use agents_tool::{artifacts::ArtifactId, mcp::ServerName};
+use camino::Utf8Path;
 use serde_json::{Value, json};
 
 /// A schema, then a line `%%` and a result: the schema compiles or it is said where it does not, what is handed in is a result that fits it
@@ -55,5 +58,34 @@ pub fn values(text: &str) {
     let _ = parse_retry_after(text, now);
     if let Some(id) = TaskId::parse(text) {
         assert_eq!(TaskId::parse(&id.to_string()), Some(id));
+        check_name(&id.to_string());
     }
+    if let Some(run) = RunId::parse(text) {
+        assert_eq!(RunId::parse(run.as_str()).as_ref(), Some(&run));
+        check_name(run.as_str());
+    }
+    if let Some(id) = ArtifactId::parse(text) {
+        assert_eq!(ArtifactId::parse(&id.to_string()).as_ref(), Some(&id));
+        check_name(id.name());
+    }
+    if let Ok(name) = ServerName::parse(text) {
+        assert_eq!(format!("mcp__{name}__tool").split("__").nth(1), Some(text));
+    }
+    if let Ok(code) = text.parse::<Code>() {
+        assert!(
+            text.bytes().all(|it| it.is_ascii_digit() || b"eE \t\n\r".contains(&it)),
+            "{text:?}"
+        );
+        assert_eq!(code.to_string().parse(), Ok(code));
+    }
+    let url = ollama_url(text);
+    assert!(url.starts_with("http://") || url.starts_with("https://"), "{url:?}");
+    assert!(url.ends_with("/v1"), "{url:?}");
+}
+
+/// What is called like this is in its directory, and nothing that a program takes for an option.
+fn check_name(name: &str) {
+    let home = Utf8Path::new("/home");
+    assert_eq!(home.join(name).parent(), Some(home), "{name:?}");
+    assert!(name != ".." && !name.contains('\0'), "{name:?}");
 }

@@ -65,6 +65,11 @@ pub fn hook_output(text: &str) {
         for event in Event::ALL {
             let Ok(output) = wire.parse_output(event, text) else { continue };
             for other in Wire::ALL {
+                let mut output = output.clone();
+                // What only one host understands is for that one alone.
+                if other != wire {
+                    output.native.clear();
+                }
                 denies(other, event, &output);
             }
         }

@@ -20,6 +20,7 @@ mod opencode;
 use std::borrow::Cow;
 
 use agents_host::Event;
+use agents_system::nested::{MAX_DEPTH, fits};
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use serde_json::{Map, Value};
@@ -95,6 +96,9 @@ pub enum WireError {
     /// They are JSON, but no object.
     #[error("not a JSON object")]
     NotAnObject,
+    /// They are nested deeper than what is passed on can be.
+    #[error("there are more than {MAX_DEPTH} lists or objects within each other")]
+    TooDeep,
     /// Something that the event is about is missing.
     #[error("`{key}` is missing")]
     Missing {
@@ -443,7 +447,9 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, WireError> {
     let value = serde_json::from_slice(bytes)
         .or_else(|error| serde_json::from_str(&mend::mend(bytes)).map_err(|_| error));
     match value.map_err(WireError::NotJson)? {
-        Value::Object(object) => Ok(object),
+        // Some formats have things one level deeper than others, and all handlers must be able to read them.
+        Value::Object(object) if object.values().all(fits) => Ok(object),
+        Value::Object(_) => Err(WireError::TooDeep),
         _ => Err(WireError::NotAnObject),
     }
 }

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use agents_system::nested;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -89,15 +90,15 @@ pub enum ToolInput {
 
 impl ToolInput {
     /// Reads what the model wrote. Nothing at all is an empty object: this is how a call without
-    /// arguments arrives.
+    /// arguments arrives. What is too deep to be kept in a transcript, and told, is no JSON.
     #[must_use]
     pub fn parse(text: String) -> Self {
         if text.trim().is_empty() {
             return Self::Json(Value::Object(serde_json::Map::new()));
         }
-        match serde_json::from_str(&text) {
-            Ok(value) => Self::Json(value),
-            Err(_) => Self::Raw(text),
+        match nested::parse(&text) {
+            Some(value) => Self::Json(value),
+            None => Self::Raw(text),
         }
     }
 

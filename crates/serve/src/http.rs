@@ -8,6 +8,7 @@
 
 use std::{fmt, io, net::Ipv4Addr, sync::Arc};
 
+use agents_system::cache::hex;
 use axum::{
     Router,
     extract::{Request, State},
@@ -40,7 +41,7 @@ impl Token {
     pub fn random() -> io::Result<Self> {
         let mut bytes = [0; BYTES];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        Ok(Self(hex(&bytes)))
     }
 
     /// One that was kept, if it is one.

@@ -62,6 +62,8 @@ mod yaml;
 pub use error::EditError;
 use intent::Step;
 
+use crate::nested;
+
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -239,7 +241,7 @@ pub fn apply(format: Format, text: &str, edits: &[Edit]) -> Result<String, EditE
             // The text could be read before, so this is about what the steps made of it.
             edited = splice(format, &edited, step).map_err(|error| match error {
                 EditError::Unparsable { .. } | EditError::DuplicateKey { .. } => {
-                    EditError::Mismatch { format }
+                    lost(format, edits)
                 }
                 refused => refused,
             })?;
@@ -252,10 +254,25 @@ pub fn apply(format: Format, text: &str, edits: &[Edit]) -> Result<String, EditE
     if touched {
         let meant = parse(format, &edited).is_ok_and(|is| intent::is_same(format, &is, &value));
         if !meant {
-            return Err(EditError::Mismatch { format });
+            return Err(lost(format, edits));
         }
     }
     Ok(format!("{bom}{edited}"))
+}
+
+/// Why a text does not say what was meant, which is no mistake of ours if no reader would take as much as that.
+fn lost(format: Format, edits: &[Edit]) -> EditError {
+    let deep = edits.iter().find(|edit| match edit {
+        Edit::Set { at, value } | Edit::Append { at, value } => {
+            !nested::is_within(value, nested::MAX_DEPTH.saturating_sub(at.keys().len()))
+        }
+        _ => false,
+    });
+    deep.map_or(EditError::Mismatch { format }, |edit| EditError::Unrepresentable {
+        format,
+        at: edit.at().clone(),
+        what: "so many lists and tables within each other",
+    })
 }
 
 fn split_bom(text: &str) -> (&str, &str) {

@@ -15,6 +15,7 @@
 //! | [`memory`] | what directories were found to hold, until something in them changes |
 //! | [`cache`] | small binary cache files that are never trusted across versions or after damage |
 //! | [`decode`] | strict TOML with errors that point at the place |
+//! | [`digits`] | numbers and bytes that others write in digits, and nothing that looks like them |
 //! | [`edit`] | changing one entry of a JSON, TOML, YAML or Markdown text and no other byte |
 //! | [`frontmatter`] | the header of a Markdown file |
 //! | [`foreign`] | reading and replacing files that belong to somebody else |
@@ -27,6 +28,7 @@
 //! | [`finding`] | diagnostics as values |
 //! | [`explain`] | what an error is (exit code) and what to do about it (hint) |
 //! | [`nearest`] | "did you mean" |
+//! | [`nested`] | JSON of others that is kept inside of JSON of ours |
 //! | [`tame`] | text that is shown on a terminal without steering it |
 //! | [`window`] | how much of it fits |
 //! | [`progress`] | one status line on a terminal, nothing elsewhere |
@@ -58,6 +60,7 @@ pub mod ask;
 pub mod atomic;
 pub mod cache;
 pub mod decode;
+pub mod digits;
 pub mod dirs;
 pub mod edit;
 pub mod env;
@@ -71,6 +74,7 @@ pub mod ledger;
 pub mod lock;
 pub mod memory;
 pub mod nearest;
+pub mod nested;
 pub mod private;
 pub mod process;
 pub mod progress;

@@ -11,7 +11,10 @@
 //!
 //! An agent whose schema has such a key is shown these marks under the results of its tools.
 
-use agents_system::cache::{digest, hex};
+use agents_system::{
+    cache::{digest, hex},
+    digits::decimal,
+};
 use agents_tool::{Area, Subject};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -145,7 +148,7 @@ impl Record {
 
     fn judge(&self, claim: &str, area: &Area) -> Verdict {
         if let Some(number) = claim.strip_prefix('#') {
-            let at = number.parse::<usize>().ok().and_then(|it| it.checked_sub(1));
+            let at = decimal::<usize>(number).and_then(|it| it.checked_sub(1));
             return made(at.and_then(|at| self.made.get(at)));
         }
         if let Some(call) = self.made.iter().find(|it| it.id == claim) {

@@ -3,6 +3,7 @@
 //! It is the loop's own: no rights take it away, and no executor runs it.
 
 use agents_model::{ToolInput, ToolSpec};
+use agents_system::nested;
 use serde_json::{Map, Value, json};
 
 use crate::schema::{Issue, Schema};
@@ -135,7 +136,7 @@ pub fn valid_json(text: &str, schema: &Schema) -> Option<Value> {
     let text = text.trim();
     let fenced = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
     let text = fenced.and_then(|it| it.strip_suffix("```")).unwrap_or(text);
-    let value: Value = serde_json::from_str(text).ok()?;
+    let value = nested::parse(text)?;
     if let Some(data) = value.get("data")
         && schema.issues(data).is_empty()
     {
@@ -202,6 +203,14 @@ mod tests {
             read(&json(json!({ "data": "null" })), Some(&schema)),
             Err(Wrong::Result { .. })
         ));
+    }
+
+    #[test]
+    fn a_result_that_could_not_be_kept_is_none() {
+        let anything = Schema::compile(&json!(true)).unwrap();
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(valid_json(&nested(nested::MAX_DEPTH), &anything).is_some());
+        assert!(valid_json(&nested(nested::MAX_DEPTH + 1), &anything).is_none());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::{
     sync::{RwLock, RwLockReadGuard},
 };
 
+use agents_system::digits;
 use aho_corasick::{AhoCorasick, MatchKind};
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -233,12 +234,7 @@ impl MaskStream<'_> {
 
 /// The value as it stands in an address.
 fn in_address(value: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let one = |byte: u8| match plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    };
-    value.bytes().map(one).collect()
+    digits::escaped(value, |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
 }
 
 /// What kind of secret a name speaks of.

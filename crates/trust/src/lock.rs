@@ -8,6 +8,7 @@ mod read;
 use std::{fmt, fmt::Write as _};
 
 use agents_system::{
+    cache::hex,
     explain::{Code, ErrorKind, Explain},
     finding::Finding,
 };
@@ -350,7 +351,7 @@ impl Hash {
     /// Of a content with this digest.
     #[must_use]
     pub fn new(digest: &agents_system::cache::Digest) -> Self {
-        Self(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(hex(digest))
     }
 
     /// As it is written in the file, or only its digits.

@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use agents_system::digits;
+
 /// The file's name.
 pub(crate) const LOCK: &str = "Cargo.lock";
 
@@ -144,7 +146,10 @@ impl<'a> Lock<'a> {
         });
         match parts {
             Some((address, reference, commit)) if self.version >= 4 => {
-                format!("{address}?{}#{commit}", unescaped(reference))
+                format!(
+                    "{address}?{}#{commit}",
+                    digits::unescaped_lossy(&reference.replace('+', " "))
+                )
             }
             _ => source.to_owned(),
         }
@@ -195,25 +200,6 @@ impl<'l, 'a> Index<'l, 'a> {
 
 fn without_commit(source: &str) -> &str {
     source.split_once('#').map_or(source, |(source, _)| source)
-}
-
-fn unescaped(text: &str) -> String {
-    let mut bytes = text.bytes();
-    let mut out = Vec::with_capacity(text.len());
-    while let Some(byte) = bytes.next() {
-        let mut ahead = bytes.clone();
-        let code = (byte == b'%').then(|| [ahead.next(), ahead.next()]);
-        let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
-        match code.map(|[high, low]| (digit(high), digit(low))) {
-            Some((Some(high), Some(low))) => {
-                out.extend(u8::try_from(high * 16 + low));
-                bytes = ahead;
-            }
-            _ if byte == b'+' => out.push(b' '),
-            _ => out.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 fn quoted(value: &str) -> Result<&str, NotUnderstood> {

@@ -1,5 +1,6 @@
 //! What a manifest asks for, and whether a locked package is that.
 
+use agents_system::digits;
 use camino::Utf8PathBuf;
 use semver::{Version, VersionReq};
 
@@ -166,17 +167,8 @@ fn escaped(reference: &str) -> String {
     let Some((kind, value)) = reference.split_once('=') else {
         return reference.to_owned();
     };
-    let mut out = format!("{kind}=");
-    for byte in value.bytes() {
-        match byte {
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'*' | b'-' | b'.' | b'_' => {
-                out.push(char::from(byte));
-            }
-            b' ' => out.push('+'),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    let is_plain = |it: u8| it.is_ascii_alphanumeric() || b"*-._ ".contains(&it);
+    format!("{kind}={}", digits::escaped(value, is_plain).replace(' ', "+"))
 }
 
 /// Addresses that cargo takes for the same place.

@@ -6,12 +6,16 @@ use agents_system::{
     edit::{self, Format, KeyPath},
     finding::{Finding, Place},
     frontmatter::{Fences, Unfenced, parse_lines, parse_yaml, split},
+    nested,
 };
 use camino::Utf8Path;
 use serde_json::{Map, Value};
 
 use super::{Input, Strictness};
 use crate::dialect::Syntax;
+
+/// How deep entries may be: every dialect must be able to say them, some a level or two deeper, and readers of YAML have a limit.
+const MAX_DEPTH: usize = 28;
 
 /// A file that can be read.
 #[derive(Debug)]
@@ -28,11 +32,21 @@ pub(crate) struct Document<'t> {
 
 impl<'t> Document<'t> {
     pub(crate) fn read(input: &Input<'t>) -> (Option<Self>, Vec<Finding>) {
-        match input.dialect.syntax(input.file) {
+        let (document, mut findings) = match input.dialect.syntax(input.file) {
             Syntax::Markdown => Self::read_markdown(input),
             Syntax::Toml => Self::read_whole(input, Format::Toml),
             Syntax::Json => Self::read_whole(input, Format::Json),
-        }
+        };
+        let document = document.filter(|document| {
+            let fits = document.entries.values().all(|it| nested::is_within(it, MAX_DEPTH));
+            if !fits {
+                let message =
+                    format!("there are more than {MAX_DEPTH} lists or tables within each other");
+                findings.push(Finding::error(message).at(document.start()));
+            }
+            fits
+        });
+        (document, findings)
     }
 
     fn read_whole(input: &Input<'t>, format: Format) -> (Option<Self>, Vec<Finding>) {

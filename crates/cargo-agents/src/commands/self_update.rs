@@ -222,7 +222,40 @@ fn now() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use camino::Utf8Path;
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn version() -> impl Strategy<Value = Version> {
+        let text = (any::<[u64; 3]>(), "(-[a-z]{1,4}(\\.[1-9]{1,3})?)?(\\+[a-z0-9]{1,6})?");
+        text.prop_map(|([a, b, c], rest)| Version::parse(&format!("{a}.{b}.{c}{rest}")).unwrap())
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_found_is_known_and_anything_else_is_nothing(
+            checked in any::<u64>(),
+            newest in prop::option::of(version()),
+            torn in any::<prop::sample::Index>(),
+            bytes in prop::collection::vec(any::<u8>(), 0..40),
+            now in any::<u64>(),
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let dirs = Dirs::below(Utf8Path::from_path(dir.path()).unwrap());
+            fs_err::create_dir_all(&dirs.state).unwrap();
+            let found = Found { checked, newest };
+            prop_assert!(found.store(&dirs));
+            prop_assert_eq!(Found::load(&dirs), found);
+            let text = fs_err::read(Found::file(&dirs)).unwrap();
+            fs_err::write(Found::file(&dirs), &text[..torn.index(text.len())]).unwrap();
+            prop_assert_eq!(Found::load(&dirs), Found::default());
+            fs_err::write(Found::file(&dirs), &bytes).unwrap();
+            // Whatever it says, it is looked again one day.
+            let found = Found::load(&dirs);
+            prop_assert!(!(found.is_recent(now) && found.is_recent(now.wrapping_add(DAY.as_secs()))));
+        }
+    }
 
     #[test]
     fn a_look_counts_for_a_day_and_not_from_the_future() {

@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use agents_system::digits;
+
 use super::stop::Stop;
 
 /// More than any client sends as headers.
@@ -93,8 +95,8 @@ impl Connection {
             self.chunks()?
         } else {
             let length = headers.get("content-length").unwrap_or("0");
-            let length =
-                number(length, 10).ok_or_else(|| broken(format!("content-length {length}")))?;
+            let length = digits::decimal(length)
+                .ok_or_else(|| broken(format!("content-length {length}")))?;
             self.take(length)?
         };
         let keep_alive = version == "HTTP/1.1" && !headers.has_word("connection", "close");
@@ -127,9 +129,9 @@ impl Connection {
         let mut body = Vec::new();
         loop {
             let line = self.line()?;
-            let digits = line.split(';').next().unwrap_or_default().trim();
-            let size =
-                number(digits, 16).ok_or_else(|| broken(format!("the chunk size `{line}`")))?;
+            let size = line.split(';').next().unwrap_or_default().trim();
+            let size: usize = digits::hexadecimal(size)
+                .ok_or_else(|| broken(format!("the chunk size `{line}`")))?;
             if size == 0 {
                 // Trailers, then an empty line.
                 while !self.line()?.is_empty() {}
@@ -254,12 +256,6 @@ fn reason(status: u16) -> &'static str {
         500..=599 => "Server Error",
         _ => "Status",
     }
-}
-
-/// A number of digits and nothing else: a sign before them is one to us, and to nobody else who reads the same bytes.
-fn number(text: &str, radix: u32) -> Option<usize> {
-    let is_fine = text.chars().all(|it| it.is_digit(radix));
-    is_fine.then(|| usize::from_str_radix(text, radix).ok()).flatten()
 }
 
 fn is_pause(error: &io::Error) -> bool {

@@ -6,6 +6,7 @@ use agents_system::{
     edit::{self, Format},
     finding::{Finding, Place},
     nearest::{nearest, quoted_list},
+    nested,
 };
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::DeserializeOwned;
@@ -64,6 +65,12 @@ impl PlanFile {
                 return (None, vec![Finding::error(error.to_string()).at(place)]);
             }
         };
+        // What a plan says is kept in a journal, with something around it.
+        if !nested::fits(&value) {
+            let most = nested::MAX_DEPTH;
+            let message = format!("there are more than {most} lists or tables within each other");
+            return (None, vec![Finding::error(message).at(Place::file(file))]);
+        }
         let mut read = Self {
             spots: Spots::of(format, text),
             text: text.to_owned(),

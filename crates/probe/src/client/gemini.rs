@@ -1,6 +1,6 @@
 //! Gemini CLI, over the format of Gemini.
 
-use agents_system::process::Call;
+use agents_system::{cache::hex, process::Call};
 use camino::Utf8PathBuf;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -52,8 +52,7 @@ impl Client for Gemini {
         let agents = entries.filter_map(|entry| {
             let name = entry.path().file_stem()?.to_owned();
             let sum = Sha256::digest(fs_err::read(entry.path()).ok()?);
-            let digits: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
-            Some((name, json!(digits)))
+            Some((name, json!(hex(&sum))))
         });
         let agents: Map<String, Value> = agents.collect();
         let all = json!({ place.workspace.as_str(): agents });

@@ -4,6 +4,8 @@ use std::{borrow::Cow, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::digits::decimal;
+
 macro_rules! codes {
     ($($(#[doc = $meaning:literal])+ $name:ident = $number:literal, $title:literal;)+) => {
         /// What went wrong, as far as one page explains it: several errors may share a code, and an error that says all there is
@@ -245,7 +247,7 @@ impl FromStr for Code {
     /// `E0042`, and what people make of it: `e42`, `42`.
     fn from_str(text: &str) -> Result<Self, NoCode> {
         let digits = text.trim().trim_start_matches(['E', 'e']);
-        let number: u16 = digits.parse().map_err(|_| NoCode)?;
+        let number: u16 = decimal(digits).ok_or(NoCode)?;
         Self::ALL.iter().copied().find(|it| it.number() == number).ok_or(NoCode)
     }
 }
@@ -288,7 +290,7 @@ mod tests {
         for text in ["E0042", "e0042", "E42", "42", " 0042 "] {
             assert_eq!(text.parse(), Ok(Code::UnknownRegistry), "{text}");
         }
-        for text in ["", "E", "E0000", "0", "42x", "config-broken", "70000", "-1"] {
+        for text in ["", "E", "E0000", "0", "42x", "config-broken", "70000", "-1", "E+42"] {
             assert_eq!(text.parse::<Code>(), Err(NoCode), "{text}");
         }
     }

@@ -1,12 +1,10 @@
 //! Spans as OTLP/JSON: the names are those of the protocol's definition in lower camel case, ids are hexadecimal, numbers of 64 bits are
 //! texts and enumerations are numbers.
 
+use agents_system::cache::hex;
 use serde_json::{Value as Json, json};
 
-use super::{
-    spans::{Kind, Span, Value},
-    trace::hex,
-};
+use super::spans::{Kind, Span, Value};
 
 /// What is sent for these spans: an `ExportTraceServiceRequest`.
 #[must_use]

@@ -6,6 +6,7 @@ use agents_model::http::post::{Post, PostError};
 use agents_plugin::config::{Config, ConfigError, Setting, Values};
 use agents_system::{
     decode::Table,
+    digits::{decimal, unescaped_lossy},
     dirs::Dirs,
     env::{self, Variable},
     finding::Finding,
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::{
     spans::{Id, Trace},
-    trace::{TraceId, bytes},
+    trace::{TraceId, digits, id},
 };
 
 /// How long a collector may take.
@@ -81,7 +82,6 @@ impl TelemetrySettings {
         let file = Config::file(dirs);
         let mut settings = Self::parse(&file, &Config::text(&file)?)?;
         settings.hear(&|variable: Variable| variable.text());
-        settings.check();
         Ok(settings)
     }
 
@@ -115,8 +115,8 @@ impl TelemetrySettings {
         table.deny_unknown();
     }
 
-    /// What the environment says.
-    fn hear(&mut self, get: &dyn Fn(Variable) -> Option<String>) {
+    /// What the environment says, which wins.
+    pub fn hear(&mut self, get: &dyn Fn(Variable) -> Option<String>) {
         let is = |variable, word: &str| {
             get(variable).is_some_and(|it| it.trim().eq_ignore_ascii_case(word))
         };
@@ -141,9 +141,10 @@ impl TelemetrySettings {
         if is(env::OTEL_GENAI_CONTENT, "true") {
             self.content = Content::Shown;
         }
-        let milliseconds = get(env::OTLP_TIMEOUT).and_then(|it| it.trim().parse().ok());
+        let milliseconds = get(env::OTLP_TIMEOUT).and_then(|it| decimal(it.trim()));
         self.timeout = milliseconds.map_or(self.timeout, Duration::from_millis);
-        self.parent = get(env::TRACEPARENT).and_then(|it| parent(it.trim()));
+        self.parent =
+            get(env::TRACEPARENT).and_then(|it| parse_parent(&it)).map(|it| (it.0.0, it.1));
         if is(env::OTEL_SDK_DISABLED, "true") || is(env::OTEL_TRACES_EXPORTER, "none") {
             self.endpoint = None;
         }
@@ -156,6 +157,7 @@ impl TelemetrySettings {
                 ),
             );
         }
+        self.check();
     }
 
     /// An address that is none is told, and nothing is sent.
@@ -202,42 +204,27 @@ fn below(endpoint: &str) -> String {
 fn pairs(text: &str) -> Vec<(String, String)> {
     let pair = |it: &str| {
         let (key, value) = it.split_once('=')?;
-        Some((key.trim().to_owned(), decoded(value.trim()))).filter(|it| !it.0.is_empty())
+        Some((key.trim().to_owned(), unescaped_lossy(value.trim()))).filter(|it| !it.0.is_empty())
     };
     text.split(',').filter_map(pair).collect()
-}
-
-fn decoded(text: &str) -> String {
-    let (bytes, mut out, mut at) = (text.as_bytes(), Vec::new(), 0);
-    while at < bytes.len() {
-        let hex = bytes.get(at + 1..at + 3).and_then(|it| std::str::from_utf8(it).ok());
-        match hex.and_then(|it| u8::from_str_radix(it, 16).ok()).filter(|_| bytes[at] == b'%') {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// The trace that whoever started this program began, which its tasks become a part of.
 #[must_use]
 pub fn outer_trace() -> Option<TraceId> {
-    let said = env::TRACEPARENT.text()?;
-    parent(said.trim()).map(|(trace, _)| TraceId(trace))
+    parse_parent(&env::TRACEPARENT.text()?).map(|(trace, _)| trace)
 }
 
-/// `00-<trace>-<span>-<flags>`, as W3C writes it.
-fn parent(text: &str) -> Option<(Trace, Id)> {
-    let mut parts = text.split('-');
-    let version = parts.next().filter(|it| it.len() == 2 && *it != "ff");
-    let (trace, span) = (parts.next()?, parts.next()?);
-    version.and_then(|_| Some((bytes(trace)?, bytes(span)?)))
+/// Reads `TRACEPARENT`, as W3C writes it: `00-<trace>-<span>-<flags>`. What comes after that is for readers of a later version.
+#[must_use]
+pub fn parse_parent(text: &str) -> Option<(TraceId, [u8; 8])> {
+    let mut parts = text.trim().split('-');
+    let [version, trace, span, flags] =
+        [parts.next()?, parts.next()?, parts.next()?, parts.next()?];
+    let [version] = digits(version).filter(|it| *it != [0xff])?;
+    let [_] = digits(flags)?;
+    let is_whole = version != 0 || parts.next().is_none();
+    is_whole.then(|| Some((TraceId(id(trace)?), id(span)?)))?
 }
 
 #[cfg(test)]
@@ -248,7 +235,6 @@ mod tests {
         let mut settings = TelemetrySettings::parse(Utf8Path::new("config.toml"), file).unwrap();
         settings
             .hear(&|wanted| variables.iter().find(|it| it.0 == wanted).map(|it| it.1.to_owned()));
-        settings.check();
         settings
     }
 
@@ -290,12 +276,12 @@ mod tests {
             "[telemetry]\nservice-name = \"ours\"\ncontent = true\n",
             &[
                 (env::OTLP_HEADERS, "authorization=Basic%20eA%3D%3D, x-team=a"),
-                (env::OTEL_RESOURCE_ATTRIBUTES, "service.name=theirs,team=blue%2Cgreen"),
+                (env::OTEL_RESOURCE_ATTRIBUTES, "service.name=theirs,team=blue%2Cgreen%+5"),
                 (env::OTLP_TIMEOUT, "250"),
             ],
         );
         assert_eq!((settings.service.as_str(), settings.content), ("theirs", Content::Shown));
-        assert_eq!(settings.resource, [("team".to_owned(), "blue,green".to_owned())]);
+        assert_eq!(settings.resource, [("team".to_owned(), "blue,green%+5".to_owned())]);
         assert_eq!(settings.timeout, Duration::from_millis(250));
         use secrecy::ExposeSecret as _;
         let values: Vec<&str> = settings.headers.iter().map(|it| it.1.expose_secret()).collect();
@@ -308,17 +294,25 @@ mod tests {
     #[test]
     fn the_span_of_whoever_started_us() {
         let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-        let (trace, span) = parent(good).unwrap();
-        assert_eq!((trace[0], trace[15], span[0]), (0x0a, 0x9c, 0xb7));
+        let (trace, span) = parse_parent(good).unwrap();
+        assert_eq!((trace.0[0], trace.0[15], span[0]), (0x0a, 0x9c, 0xb7));
+        let later = parse_parent("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more");
+        assert_eq!(later, Some((trace, span)));
         for bad in [
             "",
             "00",
+            "zz-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-1",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+            "00-+af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
             "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
             "00-00000000000000000000000000000000-b7ad6b7169203331-01",
             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333-01",
             "00-0af7651916cd43dd8448eb211c8031ü-b7ad6b7169203331-01",
         ] {
-            assert_eq!(parent(bad), None, "{bad}");
+            assert_eq!(parse_parent(bad), None, "{bad}");
         }
     }
 }

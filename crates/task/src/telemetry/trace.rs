@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use agents_system::{cache::hex, digits::bytes};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::id::TaskId;
@@ -39,22 +40,17 @@ impl Serialize for TraceId {
 impl<'de> Deserialize<'de> for TraceId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        bytes(&text).map(Self).ok_or_else(|| D::Error::custom("not the id of a trace"))
+        id(&text).map(Self).ok_or_else(|| D::Error::custom("not the id of a trace"))
     }
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// An id; none of them is all zeros.
-pub(super) fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    if text.len() != 2 * N || !text.is_ascii() {
-        return None;
-    }
-    for (at, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
-    }
-    (bytes != [0; N]).then_some(bytes)
+pub(super) fn id<const N: usize>(text: &str) -> Option<[u8; N]> {
+    digits(text).filter(|it| *it != [0; N])
+}
+
+/// Bytes in the digits that are the only ones there: two spellings of an id would be two ids to whoever compares texts.
+pub(super) fn digits<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let has_capitals = text.contains(|it: char| it.is_ascii_uppercase());
+    bytes(text).filter(|_| !has_capitals)
 }

@@ -95,7 +95,7 @@ async fn one(tools: &Tools, call: &ToolCall, context: &CallContext, grace: Durat
     let failed =
         |what: &str| Called { content: what.to_owned(), state: ToolState::Failed, stop: None };
     let Some(request) = request(call) else {
-        return failed("the input of the call is not JSON: write it again");
+        return failed("the input of the call is not JSON, or nested too deeply: write it again");
     };
     let working = AssertUnwindSafe(tools.call(request, context)).catch_unwind();
     let deaf = async {

@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 
 use self::session::Session;
 #[doc(hidden)]
-pub use self::session::overhear;
+pub use self::{frame::path as file_at, session::overhear};
 use super::about;
 use crate::{
     context::{CallContext, Ground},
@@ -237,10 +237,9 @@ fn places(answer: &Value, context: &CallContext, out: &mut String) {
         };
         let (line, column) = start(range);
         let path = frame::path(uri);
-        let shown = path.as_deref().map_or(uri, Utf8Path::as_str);
-        let root = context.area.cwd();
-        let shown =
-            shown.strip_prefix(root.as_str()).map_or(shown, |it| it.trim_start_matches('/'));
+        let below =
+            |path: &'_ Utf8Path| path.strip_prefix(context.area.cwd()).unwrap_or(path).to_owned();
+        let shown = path.as_deref().map_or(uri.to_owned(), |path| below(path).into_string());
         // What the agent may not read stays a place without its text.
         let text = path.as_deref().and_then(|path| {
             let place = context.area.locate(path.as_str()).ok()?;

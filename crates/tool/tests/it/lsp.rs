@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use agents_tool::{
     Confinement, Ground, Output, ToolError, Typed as _,
-    tools::{Lsp, LspAction, LspInput},
+    tools::{Lsp, LspAction, LspInput, lsp},
 };
+use serde_json::json;
 
 use crate::{Agent, example, keeper};
 
@@ -42,6 +43,16 @@ fn ground(agent: &Agent) -> Ground {
 
 const TEXT: &str =
     "// ä𝄞 first\npub fn first() {}\nfn second() { first(); }\nfn die() {} fn hang() {}\n";
+
+#[test]
+fn a_place_beside_the_workspace_is_not_shown_as_one_in_it() {
+    let agent = Agent::new();
+    let root = agent.context.area.cwd().to_owned();
+    let places = [format!("{root}/src/a.rs"), format!("{root}-too/a.rs")];
+    let answer = places.each_ref().map(|it| json!({ "uri": format!("file://{it}"), "range": {} }));
+    let shown = lsp::render(LspAction::Definition, &json!(answer), &agent.context).text;
+    assert_eq!(shown, format!("src/a.rs:1:1: \n{}:1:1: \n", places[1]));
+}
 
 #[test]
 fn names_are_found_by_line_and_word() {

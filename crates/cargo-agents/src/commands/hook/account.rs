@@ -6,7 +6,7 @@ use agents_hook::{
     Answer, Decision, Dispatched, HookInput, HookOutput, Loss, Source, Wire, run::Step,
 };
 use agents_host::Event;
-use agents_system::{finding::Finding, process::ending};
+use agents_system::{finding::Finding, nested, process::ending};
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -93,12 +93,12 @@ impl Account {
             event: event.name().to_owned(),
             agent: wire.host().to_owned(),
             cwd: self.cwd.to_string(),
-            input: serde_json::from_slice(raw).unwrap_or_default(),
+            input: nested::parse(raw).unwrap_or_default(),
             raw: String::from_utf8_lossy(raw).into_owned(),
             hooks: ours.chain(ran).chain(skipped).collect(),
             merged: in_json(&self.merged),
             losses: self.losses.iter().map(ToString::to_string).collect(),
-            output: serde_json::from_str(&self.answer.stdout).unwrap_or_default(),
+            output: nested::parse(&self.answer.stdout).unwrap_or_default(),
             answer: AnswerView {
                 stdout: self.answer.stdout.clone(),
                 stderr: self.answer.stderr.clone(),
@@ -118,7 +118,7 @@ pub(crate) struct HookDocument {
     pub(super) agent: String,
     /// The directory that the call is about
     pub(super) cwd: String,
-    /// What the host sent, as JSON; `null` if it is none
+    /// What the host sent, as JSON; `null` if it is none, or too deep to be written down like this
     #[serde(default)]
     input: Value,
     /// The same, byte for byte
@@ -206,9 +206,10 @@ impl HookView {
     }
 }
 
-/// An answer in the neutral format.
+/// An answer in the neutral format; as a text, if it could not be read again like this.
 fn in_json(output: &HookOutput) -> Value {
-    serde_json::to_value(output).unwrap_or_default()
+    let value = serde_json::to_value(output).unwrap_or_default();
+    if nested::fits(&value) { value } else { Value::String(value.to_string()) }
 }
 
 /// An answer in the neutral format, in words.

@@ -42,21 +42,75 @@ pub(super) fn read(file: &Utf8Path) -> io::Result<Result<Vec<HookDocument>, (usi
     Ok(parsed.collect())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use agents_hook::{HookOutput, Wire};
+    use agents_host::Event;
+    use proptest::{prelude::*, sample::select};
+    use serde_json::{Value, json};
 
-    use super::*;
+    use super::{super::account::Account, *};
 
-    #[test]
-    fn what_is_written_down_is_for_nobody_else() {
+    fn scratch() -> (tempfile::TempDir, Utf8PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let file = Utf8Path::from_path(dir.path()).unwrap().join("calls.jsonl");
+        (dir, file)
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_written_down_is_for_nobody_else() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_dir, file) = scratch();
         opened(&file).unwrap().write_all(b"{}\n").unwrap();
         assert_eq!(fs_err::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         // One that is there stays as its owner made it.
         fs_err::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
         opened(&file).unwrap();
         assert_eq!(fs_err::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    /// As deep as a reader of JSON goes.
+    fn deep() -> impl Strategy<Value = Value> {
+        (".{0,8}", 0..126_usize).prop_map(|(text, levels)| {
+            (0..levels).fold(json!(text), |it, level| {
+                if level % 2 == 0 { json!([it]) } else { json!({ "a": it }) }
+            })
+        })
+    }
+
+    fn raw() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            deep().prop_map(|it| json!({ "tool_input": it }).to_string().into_bytes()),
+            prop::collection::vec(any::<u8>(), 0..24),
+        ]
+    }
+
+    proptest! {
+        /// Whatever hosts send and hooks answer: one call that is written down does not make the others unreadable.
+        #[test]
+        fn what_was_written_down_can_be_read(
+            calls in prop::collection::vec((select(&Wire::ALL[..]), select(&Event::ALL[..]), raw(), deep()), 1..4),
+        ) {
+            let (_dir, file) = scratch();
+            let documents = calls.into_iter().map(|(wire, event, raw, input)| {
+                let cwd = Utf8PathBuf::from("/somewhere\n");
+                Account::ours(wire, event, cwd, HookOutput::update_input(input)).document(wire, event, &raw)
+            });
+            let documents: Vec<HookDocument> = documents.collect();
+            documents.iter().for_each(|it| append(&file, it).unwrap());
+            let read = read(&file).unwrap();
+            let read = read.map_err(|(line, why)| TestCaseError::fail(format!("line {line}: {why}")))?;
+            let told = |it: &[HookDocument]| serde_json::to_string(it).unwrap();
+            prop_assert_eq!(told(&read), told(&documents));
+        }
+
+        #[test]
+        fn a_line_that_is_none_has_its_number(before in 0..3_usize, line in "[{}\\[\\]a\":1]{1,12}") {
+            let (_dir, file) = scratch();
+            fs_err::write(&file, format!("{}{line}", "\n".repeat(before))).unwrap();
+            let read = read(&file).unwrap();
+            prop_assert_eq!(read.map_err(|it| it.0).err(), Some(before + 1));
+        }
     }
 }

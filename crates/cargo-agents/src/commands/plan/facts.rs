@@ -12,6 +12,7 @@ use agents_plugin::probes::Acquire;
 use agents_system::{
     explain::{Code, ErrorKind},
     finding::{Finding, Severity},
+    nested,
 };
 use agents_task::schema::Schema;
 use agents_workspace::{MemberEdge, Purpose, Workspace, Workspaces};
@@ -133,7 +134,7 @@ fn values(bundle: &Bundle, params: &PlanParams) -> Result<BTreeMap<String, Value
                 text.split(',').map(|it| Value::String(it.trim().to_owned())).collect()
             }
             // What is no JSON is a text, and told to be the wrong thing if it is.
-            Some(_) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone())),
+            Some(_) => nested::parse(text).unwrap_or_else(|| Value::String(text.clone())),
         };
         if values.insert(name.clone(), value).is_some() {
             let message = format!("`--param {name}` is given twice");

@@ -23,6 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How often they look.
 const GLANCE: Duration = Duration::from_millis(50);
 
+/// What whoever says something hears that is no order here.
+const NOT_UNDERSTOOD: &str =
+    "the process that runs the plan does not understand this: it is of another version";
+
 /// What is said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "order")]
@@ -118,15 +122,22 @@ impl Orders {
 
     /// Does what was said.
     pub(super) async fn obey(&self, handle: &Handle) {
+        let obeyed = async |order| match order {
+            Order::Pause => handle.pause().await,
+            Order::Resume => handle.resume().await,
+            Order::Cancel { node } => handle.cancel(node).await,
+            Order::Add { injection } => handle.inject(injection).await,
+        };
+        self.answer(async |order| obeyed(order).await.err().map(|it| it.to_string())).await;
+    }
+
+    /// Answers everybody. What cannot be understood was not done, and whoever said it must not believe that it was.
+    async fn answer(&self, refused: impl AsyncFn(Order) -> Option<String>) {
         for (file, order) in waiting(&self.dir) {
-            let done = match order {
-                Some(Order::Pause) => handle.pause().await,
-                Some(Order::Resume) => handle.resume().await,
-                Some(Order::Cancel { node }) => handle.cancel(node).await,
-                Some(Order::Add { injection }) => handle.inject(injection).await,
-                None => Ok(()),
+            let refused = match order {
+                Some(order) => refused(order).await,
+                None => Some(NOT_UNDERSTOOD.to_owned()),
             };
-            let refused = done.err().map(|it| it.to_string());
             let text = serde_json::to_vec(&Answer { refused }).unwrap_or_default();
             // Whoever waits for it gives up some time.
             _ = atomic::write(&file.with_extension("answer"), &text);
@@ -146,4 +157,70 @@ fn waiting(dir: &Utf8Path) -> Vec<(Utf8PathBuf, Option<Order>)> {
         (file, order)
     };
     files.into_iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use agents_plan::{
+        graph::{Need, Node, NodeId},
+        reference::Template,
+    };
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn order() -> impl Strategy<Value = Order> {
+        let prompt = prop_oneof![".{0,20}", Just("${{ tasks.a.output }} é".to_owned())];
+        let node = ("[a-z]{1,8}", ".{0,8}", prompt, any::<i32>());
+        let node = node.prop_filter_map("a template", |(id, agent, prompt, priority)| {
+            let prompt = Template::parse(&prompt).ok()?;
+            Some(Node { priority, ..Node::agent(id, agent, prompt) })
+        });
+        let need = |id: String| Need::completed(NodeId::new(id));
+        let needed = ("[a-z]{1,8}", "[a-z]{1,8}")
+            .prop_map(move |(id, other)| (NodeId::new(id), need(other)));
+        let injection = (prop::collection::vec(node, 0..4), prop::collection::vec(needed, 0..3))
+            .prop_map(|(nodes, needed_by)| Injection { nodes, needed_by });
+        prop_oneof![
+            Just(Order::Pause),
+            Just(Order::Resume),
+            prop::option::of(any::<u32>()).prop_map(|it| Order::Cancel { node: it.map(Index) }),
+            injection.prop_map(|injection| Order::Add { injection }),
+        ]
+    }
+
+    proptest! {
+        /// Whatever else lies there: each order is done as it was said, in its order, and everybody hears what became of theirs.
+        #[test]
+        fn orders_are_done_and_nothing_else_is_said_to_be(
+            said in prop::collection::vec(prop_oneof![
+                order().prop_map(Ok),
+                prop::collection::vec(any::<u8>(), 0..16).prop_map(Err),
+                Just(Err(br#"{"order":"explode"}"#.to_vec())),
+            ], 0..5),
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let dir = Utf8Path::from_path(dir.path()).unwrap().to_owned();
+            for (at, said) in said.iter().enumerate() {
+                let text = said.as_ref().map_or_else(Clone::clone, |it| serde_json::to_vec(it).unwrap());
+                fs_err::write(dir.join(format!("{at}.order")), text).unwrap();
+            }
+            let (done, orders) = (RefCell::new(Vec::new()), Orders { dir: dir.clone() });
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(orders.answer(async |order| {
+                done.borrow_mut().push(order);
+                None
+            }));
+            let orders: Vec<Order> = said.iter().filter_map(|it| it.clone().ok()).collect();
+            prop_assert_eq!(done.into_inner(), orders);
+            prop_assert!(waiting(&dir).is_empty());
+            for (at, said) in said.iter().enumerate() {
+                let answer = fs_err::read(dir.join(format!("{at}.answer"))).unwrap();
+                let answer: Answer = serde_json::from_slice(&answer).unwrap();
+                prop_assert_eq!(answer.refused.as_deref(), said.is_err().then_some(NOT_UNDERSTOOD));
+            }
+        }
+    }
 }

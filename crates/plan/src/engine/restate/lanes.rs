@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use agents_system::digits::decimal;
 use serde::Deserialize;
 use tokio::{sync::Mutex, time::Instant};
 
@@ -29,10 +30,10 @@ pub fn service(lane: &str) -> String {
     format!("{PREFIX}{lane}")
 }
 
-/// The lane of a service.
+/// The lane of a service, if it is one of ours.
 #[must_use]
 pub fn lane(service: &str) -> Option<&str> {
-    service.strip_prefix(PREFIX)
+    service.strip_prefix(PREFIX).filter(|it| is_name(it))
 }
 
 /// The address of a lane at a worker.
@@ -122,7 +123,7 @@ impl Lanes {
         let services = self.server.services().await?.into_iter();
         let lanes = services.filter_map(|service| {
             let uri = uris.get(&service.deployment_id)?.clone();
-            let slots = service.metadata.get(SLOTS).and_then(|it| it.parse().ok()).unwrap_or(1);
+            let slots = service.metadata.get(SLOTS).and_then(|it| decimal(it)).unwrap_or(1);
             let name = lane(&service.name)?.to_owned();
             Some(Lane { name, deployment: service.deployment_id, uri, slots })
         });
@@ -238,6 +239,7 @@ mod tests {
         assert_eq!(worker(&format!("{}/", lane.uri)), Some("http://127.0.0.1:9080"));
         assert_eq!(worker("http://127.0.0.1:9080"), None);
         assert_eq!(super::lane(&service("one")), Some("one"));
+        assert_eq!(super::lane("agents.of/somebody else"), None);
         assert!(is_name("host-9080") && !is_name("a/b") && !is_name("") && !is_name("a.b"));
     }
 

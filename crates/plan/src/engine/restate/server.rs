@@ -14,6 +14,10 @@ const SOON: Duration = Duration::from_secs(30);
 /// How long a connection may stay silent while something is waited for. The server ends it earlier or later, and it is asked again.
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 
+/// How much of a refusal is read, and how many characters of it are told.
+const MAX_REFUSAL: usize = 64 * 1024;
+const MAX_SAID: usize = 500;
+
 /// Why the server did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -121,6 +125,28 @@ pub struct Deployment {
     pub uri: String,
 }
 
+/// That it has taken something.
+#[derive(Debug, Deserialize)]
+struct Sent {
+    #[serde(rename = "invocationId")]
+    invocation_id: InvocationId,
+}
+
+#[derive(Debug, Deserialize)]
+struct Rows<T> {
+    rows: Vec<T>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Services {
+    services: Vec<Service>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Deployments {
+    deployments: Vec<Deployment>,
+}
+
 /// A Restate server, or the cluster behind it.
 #[derive(Debug, Clone)]
 pub struct Server {
@@ -177,11 +203,6 @@ impl Server {
         handler: &str,
         body: &impl Serialize,
     ) -> Result<InvocationId, ServerError> {
-        #[derive(Deserialize)]
-        struct Sent {
-            #[serde(rename = "invocationId")]
-            invocation_id: InvocationId,
-        }
         let url = below(&self.ingress, &[service, key.as_str(), handler, "send"]);
         let asked = self.client.request(Method::POST, url.clone()).timeout(SOON);
         let asked = asked
@@ -248,10 +269,6 @@ impl Server {
 
     /// Asks its tables.
     pub async fn query<T: DeserializeOwned>(&self, sql: &str) -> Result<Vec<T>, ServerError> {
-        #[derive(Deserialize)]
-        struct Rows<T> {
-            rows: Vec<T>,
-        }
         let url = below(&self.admin, &["query"]);
         let asked = self.client.request(Method::POST, url.clone()).timeout(SOON);
         let asked = asked
@@ -288,25 +305,19 @@ impl Server {
                  WHERE target_handler_name = 'run' AND idempotency_key LIKE '{like}%'"
             ))
             .await?;
-        Ok(rows.into_iter().map(|it| (Key::parse(&it.idempotency_key), it.standing)).collect())
+        // To SQL, `_` is any letter: also one of another run.
+        let ours = rows.into_iter().filter(|it| it.idempotency_key.starts_with(prefix));
+        Ok(ours.map(|it| (Key::parse(&it.idempotency_key), it.standing)).collect())
     }
 
     /// The services that there are.
     pub async fn services(&self) -> Result<Vec<Service>, ServerError> {
-        #[derive(Deserialize)]
-        struct All {
-            services: Vec<Service>,
-        }
-        Ok(self.look::<All>("services").await?.services)
+        Ok(self.look::<Services>("services").await?.services)
     }
 
     /// The addresses that there are.
     pub async fn deployments(&self) -> Result<Vec<Deployment>, ServerError> {
-        #[derive(Deserialize)]
-        struct All {
-            deployments: Vec<Deployment>,
-        }
-        Ok(self.look::<All>("deployments").await?.deployments)
+        Ok(self.look::<Deployments>("deployments").await?.deployments)
     }
 
     async fn look<T: DeserializeOwned>(&self, what: &str) -> Result<T, ServerError> {
@@ -372,16 +383,110 @@ async fn send(asked: reqwest::RequestBuilder, url: &Url) -> Result<Response, Ser
     if status.is_success() {
         return Ok(answer);
     }
-    let said = answer.text().await.unwrap_or_default();
-    let message = serde_json::from_str::<Value>(&said)
-        .ok()
-        .and_then(|it| Some(it.get("message")?.as_str()?.to_owned()));
-    let said = message.unwrap_or(said).chars().take(500).collect();
-    Err(ServerError::Refused { status: status.as_u16(), said })
+    Err(refusal(status.as_u16(), &beginning(answer).await))
+}
+
+/// As much of an answer as can be told.
+async fn beginning(mut answer: Response) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while bytes.len() < MAX_REFUSAL
+        && let Ok(Some(chunk)) = answer.chunk().await
+    {
+        bytes.extend_from_slice(&chunk[..chunk.len().min(MAX_REFUSAL - bytes.len())]);
+    }
+    bytes
+}
+
+/// What a server that says no has said: its message, or all of it.
+fn refusal(status: u16, said: &[u8]) -> ServerError {
+    let message = serde_json::from_slice::<Value>(said).ok();
+    let message = message.and_then(|it| Some(it.get("message")?.as_str()?.to_owned()));
+    let said = message.unwrap_or_else(|| String::from_utf8_lossy(said).into_owned());
+    ServerError::Refused { status, said: said.chars().take(MAX_SAID).collect() }
 }
 
 async fn read<T: DeserializeOwned>(answer: Response) -> Result<T, ServerError> {
     let url = answer.url().clone();
     let bytes = answer.bytes().await.map_err(|source| unreachable(&url, source))?;
-    serde_json::from_slice(&bytes).map_err(|error| ServerError::Answer(error.to_string()))
+    understood(&bytes)
+}
+
+fn understood<T: DeserializeOwned>(answer: &[u8]) -> Result<T, ServerError> {
+    serde_json::from_slice(answer).map_err(|error| ServerError::Answer(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Any JSON of a few levels.
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i64>().prop_map(Value::from),
+            ".{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 16, 4, |inner| {
+            let members = prop::collection::vec((".{0,4}", inner.clone()), 0..4);
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(Value::from),
+                members.prop_map(|it| Value::Object(it.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// A service, with what later servers may say besides.
+    fn service() -> impl Strategy<Value = (Service, Value)> {
+        let metadata = prop::collection::btree_map(".{0,6}", ".{0,6}", 0..3);
+        let known = (".{0,12}", ".{0,8}", metadata);
+        (known, "[a-z]{12}", value()).prop_map(|((name, deployment_id, metadata), key, more)| {
+            let said = json!({ "name": name, "deployment_id": deployment_id, "metadata": metadata, key: more });
+            (Service { name, deployment_id, metadata }, said)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_the_server_knows_is_read_whatever_else_it_says(services in prop::collection::vec(service(), 0..4), more in value()) {
+            let (known, said): (Vec<Service>, Vec<Value>) = services.into_iter().unzip();
+            let answer = json!({ "services": said, "more": more }).to_string();
+            prop_assert_eq!(understood::<Services>(answer.as_bytes()).unwrap().services, known);
+        }
+
+        #[test]
+        fn what_is_none_is_no_answer_and_will_not_be_one_later(bytes in prop::collection::vec(any::<u8>(), 0..32), said in value()) {
+            for answer in [bytes, said.to_string().into_bytes()] {
+                for error in [
+                    understood::<Services>(&answer).err(),
+                    understood::<Deployments>(&answer).err(),
+                    understood::<Rows<Standing>>(&answer).err(),
+                    understood::<Sent>(&answer).err(),
+                ].into_iter().flatten() {
+                    prop_assert!(!error.is_passing() && !error.to_string().is_empty());
+                }
+            }
+        }
+
+        #[test]
+        fn a_refusal_is_told_in_bounded_words(status in 300..600_u16, said in ".{0,700}", more in value()) {
+            let message = json!({ "message": said, "more": more }).to_string();
+            for answer in [said.as_bytes(), message.as_bytes()] {
+                let ServerError::Refused { status: told, said: words } = refusal(status, answer) else {
+                    return Err(TestCaseError::fail("no refusal"));
+                };
+                prop_assert_eq!(told, status);
+                let is_json = serde_json::from_str::<Value>(&said).is_ok();
+                prop_assert!(is_json || said.starts_with(&words), "{}", words);
+                prop_assert!(words.chars().count() <= MAX_SAID);
+            }
+        }
+
+        #[test]
+        fn any_refusal_is_one(status in any::<u16>(), said in prop::collection::vec(any::<u8>(), 0..64)) {
+            let is_one = matches!(refusal(status, &said), ServerError::Refused { .. });
+            prop_assert!(is_one);
+        }
+    }
 }

@@ -356,7 +356,43 @@ fn renamed(description: &[u8], lane: &str, slots: usize) -> Option<Bytes> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_answered_was_asked_for(path in "/?(lane|discover|invoke|agents\\.|one|run|[a-z./ %é]{0,3}|/){0,9}") {
+            let asked = wanted(&path).map(|it| match it {
+                Wanted::Discover { lane } => (lane, format!("/lane/{lane}/discover")),
+                Wanted::Invoke { lane, handler } => (lane, format!("/lane/{lane}/invoke/agents.{lane}/{handler}")),
+            });
+            if let Some((lane, meant)) = asked {
+                prop_assert!(lanes::is_name(lane) && meant == path, "{}", meant);
+            }
+        }
+
+        #[test]
+        fn a_description_keeps_all_that_is_not_ours(
+            names in prop::collection::vec(".{0,8}", 0..4),
+            more in ".{0,8}",
+            bytes in prop::collection::vec(any::<u8>(), 0..32),
+            slots in any::<usize>(),
+        ) {
+            let said = |name: &str| json!({ "name": name, "ty": more, "handlers": [more, { "name": more }] });
+            let before = json!({ "services": names.iter().map(|it| said(it)).collect::<Vec<_>>(), "protocol": more });
+            let after = renamed(before.to_string().as_bytes(), "one", slots).unwrap();
+            let mut after: Value = serde_json::from_slice(&after).unwrap();
+            for (service, name) in after["services"].as_array_mut().unwrap().iter_mut().zip(&names) {
+                prop_assert_eq!(service["name"].take(), "agents.one");
+                let metadata = service.as_object_mut().unwrap().remove("metadata");
+                prop_assert_eq!(metadata, Some(json!({ SLOTS: slots.to_string() })));
+                service["name"] = json!(name);
+            }
+            prop_assert_eq!(after, before);
+            prop_assert!(renamed(&bytes, "one", slots).is_none());
+        }
+    }
 
     #[test]
     fn only_what_restate_asks_for_is_answered() {

@@ -281,3 +281,14 @@ fn a_table_without_entries_may_be_missing_and_nothing_else_may() {
     assert!(!is_same(json!({ "d": 1 }), json!({})));
     assert!(!is_same(json!({ "a": { "b": 1 } }), json!({ "a": {} })));
 }
+
+#[test]
+fn what_is_deeper_than_readers_go_is_refused_for_that() {
+    let nested = |depth: usize| (0..depth).fold(json!(1), |it, _| json!([it]));
+    assert!(apply(Format::Toml, "", &[set(["a"], nested(64))]).is_ok());
+    let error = apply(Format::Toml, "x = 1\n", &[set(["a", "b"], nested(100))]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "TOML cannot hold so many lists and tables within each other (`a.b`)"
+    );
+}

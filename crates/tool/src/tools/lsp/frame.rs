@@ -1,5 +1,6 @@
 //! The frames of the protocol, and addresses of files in it.
 
+use agents_system::digits;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
@@ -28,7 +29,7 @@ pub(super) async fn read(from: &mut BufReader<impl AsyncRead + Unpin>) -> Option
         }
         match line.trim().split_once(':') {
             Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-                length = value.trim().parse::<u64>().ok();
+                length = digits::decimal(value.trim());
             }
             Some(_) => {}
             None if line.trim().is_empty() => break,
@@ -45,33 +46,14 @@ pub(super) async fn read(from: &mut BufReader<impl AsyncRead + Unpin>) -> Option
 
 /// The address of a file.
 pub(super) fn uri(path: &str) -> String {
-    let mut out = "file://".to_owned();
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
+    let is_plain = |it: u8| it.is_ascii_alphanumeric() || b"/-_.~".contains(&it);
+    format!("file://{}", digits::escaped(path, is_plain))
 }
 
 /// The file at an address, if it is one.
-pub(super) fn path(uri: &str) -> Option<Utf8PathBuf> {
+pub fn path(uri: &str) -> Option<Utf8PathBuf> {
     let escaped = uri.strip_prefix("file://").filter(|it| it.starts_with('/'))?;
-    let mut bytes = Vec::new();
-    let mut rest = escaped.as_bytes();
-    while let [first, after @ ..] = rest {
-        rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let (digits, after) = rest.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
-        rest = after;
-    }
-    String::from_utf8(bytes).ok().map(Utf8PathBuf::from)
+    String::from_utf8(digits::unescaped(escaped)?).ok().map(Utf8PathBuf::from)
 }
 
 #[cfg(test)]
@@ -85,7 +67,7 @@ mod tests {
         for file in ["/a/b.rs", "/with space/ä%.rs", "/a:b?c#d"] {
             assert_eq!(path(&uri(file)).unwrap(), file);
         }
-        for bad in ["http://x", "file://host/x", "file:///a%2", "file:///%ff", "file:///%zz"] {
+        for bad in ["http://x", "file://host/x", "file:///a%2", "file:///%ff", "file:///%+f"] {
             assert_eq!(path(bad), None, "{bad}");
         }
     }

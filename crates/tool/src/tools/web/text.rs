@@ -1,5 +1,7 @@
 //! The text of a page.
 
+use agents_system::digits;
+
 /// Elements of which nothing is text.
 const SKIPPED: &[&str] = &["script", "style", "head", "noscript", "template", "svg", "iframe"];
 /// Elements that stand on lines of their own.
@@ -160,8 +162,8 @@ fn character(name: &str) -> Option<char> {
         name => {
             let number = name.strip_prefix('#')?;
             let code = match number.strip_prefix(['x', 'X']) {
-                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-                None => number.parse().ok()?,
+                Some(hex) => digits::hexadecimal(hex)?,
+                None => digits::decimal(number)?,
             };
             char::from_u32(code).filter(|c| !c.is_control() || *c == '\n')?
         }
@@ -177,10 +179,10 @@ mod tests {
     #[test]
     fn a_page_becomes_its_text() {
         let page = "<!DOCTYPE html><html><head><title>T</title><style>p{}</style></head><body><h1>One &amp; two</h1>\n<script>if (a</b) {}</script>\
-            <p>A <b>bold</b> <i>word</i>, &lt;tag&gt; &#x41;&#66; &unknown; x</p><ul><li>first<li>second</ul><!-- no > --><pre>a\n  b</pre></body></html>";
+            <p>A <b>bold</b> <i>word</i>, &lt;tag&gt; &#x41;&#66; &unknown; &#+65; x</p><ul><li>first<li>second</ul><!-- no > --><pre>a\n  b</pre></body></html>";
         assert_eq!(
             html(page),
-            "# One & two\nA bold word, <tag> AB &unknown; x\n- first\n- second\na\n  b"
+            "# One & two\nA bold word, <tag> AB &unknown; &#+65; x\n- first\n- second\na\n  b"
         );
         assert_eq!(readable("application/json; charset=utf-8", b"{}").as_deref(), Some("{}"));
         assert_eq!(readable("image/png", b"x"), None);

@@ -330,3 +330,6 @@ pub(crate) enum Taken {
 pub(crate) fn is_last(event: &Event) -> bool {
     matches!(event.what, What::Ended { .. })
 }
+
+#[cfg(test)]
+mod tests;
