@@ -32,7 +32,11 @@ use agents_agent::{
 };
 use agents_hook::input::Session;
 use agents_plugin::predicate::{Surroundings, evaluate::Asker};
-use agents_system::{explain::ErrorKind, finding::Finding, process::keeper::Keeper};
+use agents_system::{
+    explain::ErrorKind,
+    finding::Finding,
+    process::{keeper::Keeper, this_program},
+};
 use agents_tool::{
     Area, Catalogue, Confinement, Hooks, Rights, Tool,
     hooks::{All, Choose, Engine, OwnHooks},
@@ -63,7 +67,7 @@ impl Us {
         let lost = |why: String| {
             Failure::new(ErrorKind::Failure, format!("cannot tell where this program is: {why}"))
         };
-        let program = std::env::current_exe().map_err(|error| lost(error.to_string()))?;
+        let program = this_program().map_err(|error| lost(error.to_string()))?;
         let program = Utf8PathBuf::from_path_buf(program)
             .map_err(|path| lost(format!("`{}` is not UTF-8", path.display())))?;
         let command = vec![program.to_string()];

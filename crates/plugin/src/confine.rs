@@ -8,7 +8,7 @@ use agents_install::Runnable;
 use agents_system::{
     cache::name_hash,
     dirs::{self, Dirs},
-    process::{Call, find_program},
+    process::{Call, find_program, this_program},
     sandbox::{self, Availability, Lack, Rights},
 };
 use camino::{Utf8Path, Utf8PathBuf};
@@ -168,7 +168,7 @@ impl<'a> Owner<'a> {
 
 /// The same call, made by this program after it has given up everything but the rights.
 fn enter(call: Call, rights: &Rights, room: &Utf8Path) -> Result<Call, ConfineError> {
-    let us = std::env::current_exe()?;
+    let us = this_program()?;
     let rights = serde_json::to_string(rights)?;
     Ok(call.through(us, [COMMAND, &rights]).env("TMPDIR", room.as_str()))
 }

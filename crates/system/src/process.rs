@@ -27,8 +27,11 @@ use crate::{
 pub mod daemon;
 #[cfg(target_os = "linux")]
 pub mod keeper;
+mod own;
 #[cfg(unix)]
 mod together;
+
+pub use own::this_program;
 #[cfg(unix)]
 pub use together::{Bounds, Job, Ran, run_together};
 

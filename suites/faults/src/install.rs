@@ -37,7 +37,12 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
     let (runs, hit, happened) = match fault {
         Fault::AtOnce | Fault::Massacre => crowd(&ground, fault, chance, &mut checks)?,
         _ => {
-            let ran = ground.under(fault, ground.command(0, &["tool"]), chance)?;
+            let mut command = ground.command(0, &["tool"]);
+            // Nothing is written but in our own directories.
+            let ran = match fault {
+                Fault::ReadOnly => ground.locked_while(&mut command, chance)?,
+                _ => ground.under(fault, command, chance)?,
+            };
             checks.at_worst_failed("tool", &ran.output);
             right(&ran.output, !fault.may_fail(), &mut checks);
             (1, ran.hit, ran.how)

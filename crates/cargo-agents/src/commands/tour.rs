@@ -11,7 +11,7 @@ use agents_system::{
     dirs::{self, Dirs},
     env,
     explain::{Code, ErrorKind},
-    process::{Call, Captured, ending},
+    process::{Call, Captured, ending, this_program},
 };
 use agents_workspace::Workspaces;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -200,7 +200,7 @@ impl Tour<'_> {
     }
 
     fn call(&self, args: &[&str]) -> Result<Captured, Failure> {
-        let program = std::env::current_exe().map_err(|error| broken(&error))?;
+        let program = this_program().map_err(|error| broken(&error))?;
         let progress = &self.settings.progress;
         progress.begin("Building");
         let call = Call::new(program)

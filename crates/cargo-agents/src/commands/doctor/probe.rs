@@ -24,7 +24,7 @@ use agents_probe::{
 use agents_system::{
     env,
     explain::ErrorKind,
-    process::{Call, find_program},
+    process::{Call, find_program, this_program},
 };
 use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
@@ -128,7 +128,7 @@ fn own_network() -> Result<Option<String>, Failure> {
         Failure::if_interrupted()?;
         return Ok(Some(error.to_string()));
     }
-    let me = std::env::current_exe().map_err(|error| broken(&error))?;
+    let me = this_program().map_err(|error| broken(&error))?;
     let again = network::inside(Call::new(me).args(std::env::args_os().skip(1)));
     Ok(Some(match again {
         Ok(call) => call.replace().to_string(),

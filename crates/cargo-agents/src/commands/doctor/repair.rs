@@ -4,7 +4,11 @@
 use std::time::Duration;
 
 use agents_sync::{Desired, Edited, recover, sync};
-use agents_system::{explain::ErrorKind, finding::Finding, process::Call};
+use agents_system::{
+    explain::ErrorKind,
+    finding::Finding,
+    process::{Call, this_program},
+};
 use serde_json::Value;
 
 use super::{
@@ -77,7 +81,7 @@ fn carry_out(repair: &Repair, machine: &Machine<'_>) -> Result<String, Failure> 
 /// As the command itself, with all the rules that it has: nothing is installed that it would not install.
 fn sync_here(settings: &Settings) -> Result<String, Failure> {
     let failed = |said: String| Failure::new(ErrorKind::Failure, said);
-    let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
+    let program = this_program().map_err(|error| failed(error.to_string()))?;
     settings.progress.begin("Running `cargo agents sync`");
     let mut call = Call::new(program).args(["sync", "--json"]).cwd(settings.cwd.clone());
     if settings.flags.offline {

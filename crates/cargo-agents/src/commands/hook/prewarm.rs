@@ -6,7 +6,7 @@
 use std::{ffi::OsString, process::ExitCode, time::Duration};
 
 use agents_plugin::{config::AutoSync, hooks::ActiveHook};
-use agents_system::process::Call;
+use agents_system::process::{Call, this_program};
 use agents_workspace::Network;
 
 use super::answer::hooks_here;
@@ -31,7 +31,7 @@ pub(super) fn begin(here: &Here<'_>) {
     let is_due = |hook: &ActiveHook| hook.is_refresh_due(installer, REST);
     if network(&Flags::default()) == Network::Allowed
         && hooks(here).iter().any(is_due)
-        && let Ok(us) = std::env::current_exe()
+        && let Ok(us) = this_program()
     {
         // A host that lets us start nothing gets what is there.
         let _ = Call::new(us).arg(COMMAND).cwd(here.settings.cwd.clone()).detach();

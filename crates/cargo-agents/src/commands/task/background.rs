@@ -32,7 +32,7 @@ use agents_system::{
     dirs::Dirs,
     env,
     explain::ErrorKind,
-    process::{Call, daemon},
+    process::{Call, daemon, this_program},
 };
 #[cfg(feature = "http")]
 use agents_task::TaskId;
@@ -151,7 +151,7 @@ impl Home {
         self.secure()?;
         let state = self.dir.parent().unwrap_or(&self.dir);
         let idle = env::SUPERVISOR_IDLE.text().and_then(|it| it.trim().parse().ok());
-        let call = Call::new(std::env::current_exe()?)
+        let call = Call::new(this_program()?)
             .arg(SUPERVISE)
             .arg(state.as_str())
             .arg(idle.unwrap_or(IDLE).to_string())

@@ -111,7 +111,7 @@ struct Supervisor<'a> {
 }
 
 fn serve(home: &Home, log: &Log, patience: Duration) -> io::Result<()> {
-    let program = std::env::current_exe()?;
+    let program = process::this_program()?;
     let program = Utf8PathBuf::from_path_buf(program)
         .map_err(|_| io::Error::other("the path of this program is not UTF-8"))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
