@@ -154,7 +154,7 @@ impl Laboratory {
             network::settle(&dir)
                 .map_err(|error| Failure::new(ErrorKind::Failure, error.to_string()))?;
         }
-        let ours = utf8(std::env::current_exe().and_then(|it| it.canonicalize()))?;
+        let ours = utf8(this_program().and_then(|it| it.canonicalize()))?;
         let variables = [env::AGENTS_CARGO, env::SYMPOSIUM_CARGO, env::CARGO];
         let cargo = variables.into_iter().filter_map(|it| Some((it.name, it.get()?)));
         let rustup = Some(rustup_home()?).filter(|dir| dir.exists());
