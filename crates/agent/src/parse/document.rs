@@ -17,6 +17,12 @@ use crate::dialect::Syntax;
 /// How deep entries may be: every dialect must be able to say them, some a level or two deeper, and readers of YAML have a limit.
 const MAX_DEPTH: usize = 28;
 
+/// The list that an entry may be does not count: what is `mcp_servers.docs` to one dialect is an item of a list to another.
+fn fits(entry: &Value) -> bool {
+    let within = |it: &Value| nested::is_within(it, MAX_DEPTH);
+    entry.as_array().map_or_else(|| within(entry), |items| items.iter().all(within))
+}
+
 /// A file that can be read.
 #[derive(Debug)]
 pub(crate) struct Document<'t> {
@@ -38,7 +44,7 @@ impl<'t> Document<'t> {
             Syntax::Json => Self::read_whole(input, Format::Json),
         };
         let document = document.filter(|document| {
-            let fits = document.entries.values().all(|it| nested::is_within(it, MAX_DEPTH));
+            let fits = document.entries.values().all(fits);
             if !fits {
                 let message =
                     format!("there are more than {MAX_DEPTH} lists or tables within each other");

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use agents_system::digits::decimal;
 use tokio::sync::{Semaphore, watch};
 
 use super::{Ambient, DispatchError, Dispatcher, Done, Request};
@@ -156,7 +157,7 @@ impl Queue {
 
     fn watch(&self, id: &str) -> Result<watch::Receiver<Status>, DispatchError> {
         let unknown = || DispatchError::UnknownTask(id.to_owned());
-        let number = id.trim().strip_prefix("task-").and_then(|it| it.parse::<u64>().ok());
+        let number = id.trim().strip_prefix("task-").and_then(decimal::<u64>);
         let known = self.known();
         let status = number.and_then(|it| known.all.get(&it)).ok_or_else(unknown)?;
         Ok(status.subscribe())

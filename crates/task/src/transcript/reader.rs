@@ -216,7 +216,7 @@ pub(super) fn read(meta: Meta, text: &str) -> Loaded {
         if missing > 0 {
             hurt(Harm::Gap(missing));
         }
-        expected = Some(entry.seq + 1);
+        expected = Some(entry.seq.saturating_add(1));
         entries.push(entry);
     }
     Loaded { meta, entries, damage }

@@ -244,6 +244,20 @@ fn malformed_lines_are_left_out_and_missing_ones_noticed() {
 }
 
 #[test]
+fn after_the_last_number_that_there_is_comes_whatever_comes() {
+    let scratch = Scratch::new();
+    let store = Store::new(&scratch.path("tasks"));
+    let id = run(&store, &talk());
+    let text = fs_err::read_to_string(store.path(id)).unwrap();
+    let last = format!("\"seq\":{},", u64::MAX);
+    fs_err::write(store.path(id), text.replace("\"seq\":1,", &last)).unwrap();
+    let loaded = store.load(id).unwrap();
+    assert_eq!(loaded.entries.len(), text.lines().count());
+    let [damage] = &loaded.damage[..] else { panic!("{:?}", loaded.damage) };
+    assert_eq!((damage.line, &damage.harm), (2, &Harm::Gap(u64::MAX - 1)));
+}
+
+#[test]
 fn missing_and_broken_files_have_their_own_errors() {
     let scratch = Scratch::new();
     let store = Store::new(&scratch.path("tasks"));

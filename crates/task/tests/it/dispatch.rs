@@ -605,6 +605,8 @@ fn a_queue_does_as_many_at_a_time_as_it_may() {
             );
         }
         assert_eq!((most.load(Ordering::SeqCst), told.lock().unwrap().len()), (1, 3));
+        let signed = first.replace("task-", "task-+");
+        assert!(matches!(queue.status(&signed), Err(DispatchError::UnknownTask(_))), "{signed}");
     });
 }
 
