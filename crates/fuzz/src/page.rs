@@ -12,10 +12,10 @@ use crate::targets::{TARGETS, Target};
 pub const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/real-fuzz.md");
 
 const BEFORE: &str = "\
-# Seen while fuzzing
+# While fuzzing
 
-What reads something that others wrote must be right for any bytes. `crates/fuzz` says what that means, once for each target; `cargo test` runs it on every
-input below `fuzz/seeds`, and libFuzzer on inputs that it makes from them, with the edges of the program that each of them reaches to go by:
+Whatever reads other people's input must cope with any bytes. `crates/fuzz` says what that means, once for each target; `cargo test` runs it on every
+input below `fuzz/seeds`, and libFuzzer on inputs that it derives from them, guided by the edges of the program that each one reaches:
 
 <!-- not run: it takes as long as it is told -->
 ```console
@@ -25,8 +25,8 @@ fuzz/run --total 30          # every target, half an hour in all
 fuzz/run 0                   # seeds and what earlier runs left in fuzz/corpus, once
 ```
 
-It installs cargo-fuzz if there is none, takes whatever toolchain there is, and builds with optimisation, with checks for overflow and debug assertions. It fails if anything panics, takes five seconds, or takes two gigabytes.
-With `--update-docs` it writes the rows of what it ran into this table; the other ones stay.
+It installs cargo-fuzz if there is none, works with any toolchain, and builds with optimisation, overflow checks and debug assertions. It fails if anything panics, takes five seconds, or takes two gigabytes.
+With `--update-docs` it writes the rows of what it ran into this table; the others stay.
 ";
 const HEAD: [&str; 8] = [
     "target",
@@ -39,16 +39,15 @@ const HEAD: [&str; 8] = [
     "when, at which commit",
 ];
 const AFTER: &str = "\
-- **runs**: how many inputs were tried, in so many **seconds** on a core or less of a machine that may have had other things to do.
-- **edges**: how many of the program's branches all inputs together reach. **new inputs**: how many of them reached something that no seed and no input of an earlier run did; they stay in `fuzz/corpus` on that machine.
-- **found**: what ended the run. It is then mended, and the input is kept below `fuzz/seeds` under a name that says what it shows.
+- **runs**: how many inputs were tried in this many **seconds**, on one core of a machine that may have been busy.
+- **edges**: how many branches of the program all inputs together reach. **new inputs**: how many of them reached something that no seed and no input of an earlier run did; they stay in `fuzz/corpus` on that machine.
+- **found**: what ended the run. It is then fixed, and the input is kept below `fuzz/seeds` under a name that says what it shows.
 
-What libFuzzer has found so far, all of it mended: control characters in addresses of repositories; edits of a model that make a file grow without an end; one wrong byte that ended the answer of an ACP agent;
-JSON as deep as can be read, which was passed on, kept or translated with something around it and could never be read again: calls of hooks, inputs and results of models, plans, definitions, entries of TOML.
-What was found because somebody had to write down what must hold: messages of a cluster that could name any directory of a worker, or a device; lines and frames that took any memory; sums of tokens that overflow; rows of
-characters that nobody sees and that excused each other; results of a search that begin lines of their own; hosts that are patterns; numbers and escapes with a sign, traces that are none, and chunks longer than they say;
-orders of another version that were said to be done; places beside a workspace that were shown as places in it; receipts and records that lead elsewhere;
-Ctrl-C that was swallowed.
+What libFuzzer has found so far, all of it fixed: control characters in addresses of repositories; edits by a model that make a file grow endlessly; one invalid byte that ended the answer of an ACP agent;
+JSON at the depth limit that was passed on or stored inside something else and could not be read again (hook calls, inputs and results of models, plans, definitions, TOML entries); a transcript whose last number is the largest there is.
+What was found by having to write down what must hold: messages of a cluster that could name any directory of a worker, or a device; lines and frames of unbounded size; sums of tokens that overflow; runs of invisible
+characters that masked each other; search results that could start new lines; host names that are patterns; numbers and escapes with a sign, invalid trace headers, and chunks longer than declared;
+unknown orders that were reported as done; locations outside a workspace shown as inside it; receipts and records that point elsewhere; a swallowed Ctrl-C.
 ";
 
 /// Writes it anew, with what logs of libFuzzer say: `<target>.log` in a directory, and `when` they are from.

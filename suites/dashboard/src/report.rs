@@ -31,7 +31,7 @@ pub(crate) const PICTURES: [(&str, &str); 2] =
 /// The page with the table.
 pub(crate) const PAGE: Page<'static> = Page {
     name: "real-dashboard.md",
-    before: "# Seen in a real browser\n\n\
+    before: "# In a real browser\n\n\
     Written by `cargo run -p dashboard-suite -- --update-docs`. Each row is a headless Chromium at the page of the real program, with a real supervisor and a scripted\n\
     model, in a network with nobody in it. What the page is for is in [dashboard.md](dashboard.md).\n",
     after: "\

@@ -111,7 +111,7 @@ impl Report {
 
     fn before(&self, took: Duration) -> String {
         format!(
-            "# Seen under faults\n\n\
+            "# Under faults\n\n\
              Written by `cargo run -p faults-suite -- --minutes {} --update-docs` with the seed {}. Each round makes a home and workspaces, breaks something at a random\n\
              point, and looks at what is left; then the same commands must work as if nothing had happened.\n",
             took.as_secs().div_ceil(60),
@@ -135,10 +135,10 @@ fn row(name: [&str; 2], seen: &[&Seen]) -> table::Row<Column> {
 /// What the words of the table mean, and what is not in it.
 fn after(not_tried: &[String]) -> String {
     let mut text = "\
-        - **of them hit**: the fault really happened. The program was killed, which it may have ended before; it asked a clock that was wrong; it, or what it started, could not write \
-          for want of room or of a right, as far as the C library was told.\n\
-        - **runs**: runs of the program to which it happened, or that were under way. **looked at**: single things that had to be so.\n\
-        - **nothing lost**: none of them was otherwise.\n\n"
+        - **of them hit**: the fault really happened: the program was killed before it ended; it read a clock that was wrong; it, or a program that it started, got an error from the C library \
+          because there was no space or no permission to write.\n\
+        - **runs**: runs of the program that it happened to, or that were in progress. **looked at**: single facts that had to hold.\n\
+        - **nothing lost**: all of them did.\n\n"
         .to_owned();
     if not_tried.is_empty() {
         text.push_str("Everything that can go wrong in an area was tried.\n\n");

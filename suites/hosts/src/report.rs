@@ -55,7 +55,7 @@ pub(crate) fn write_proven(clients: &[Box<dyn Client>], prefix: &Prefix) -> anyh
     Ok(fs_err::write(probe.join("client/proven.txt"), lines)?)
 }
 
-const BEFORE: &str = "# Seen in real hosts\n\n\
+const BEFORE: &str = "# In real hosts\n\n\
     Written by `cargo run -p hosts-suite -- --update-docs`. Each row is a real client, installed from npm, in a scratch home and a network\n\
     without anybody in it, talking to a scripted model. `scope` is `hook-scope`: where MCP servers and hooks are registered;\n\
     `servers` is `mcp-register`: as what MCP servers are registered.\n";

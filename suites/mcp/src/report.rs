@@ -22,7 +22,7 @@ impl table::Column for Client {
 pub(crate) fn before(versions: &[String; 2]) -> String {
     let [inspector, python] = versions;
     format!(
-        "# Seen with real MCP clients\n\n\
+        "# With real MCP clients\n\n\
          Written by `cargo run -p mcp-suite -- --update-docs`. The official inspector ({inspector}) and the official client for Python ({python}) call every tool of the real\n\
          `cargo agents mcp`, with a scripted model and with another server of ours behind it. What the tools are for is in [mcp.md](mcp.md).\n"
     )

@@ -33,7 +33,7 @@ impl table::Column for Column {
 /// The page with the table.
 pub(crate) const PAGE: Page<'static> = Page {
     name: "real-models.md",
-    before: "# Seen with real models and programs\n\n\
+    before: "# With real models and programs\n\n\
     Written by `cargo run -p models-suite -- --update-docs`. Each row is `cargo agents model test` against something real: a published program, installed from npm, in a\n\
     scratch home and without a network, which asks a scripted model; or llama.cpp's server (PyPI `xllamacpp`) with a small model, which really answers.\n",
     after: "\

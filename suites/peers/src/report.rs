@@ -172,10 +172,10 @@ impl Spread {
 
 const PAGE: Page<'static> = Page {
     name: "real-peers.md",
-    before: "# Seen beside Symposium\n\n\
+    before: "# Compared with Symposium\n\n\
     Written by `cargo run -p peers-suite -- --update-docs`. Both programs in the `release` profile: Symposium 0.5.1 as `cargo install --locked symposium` builds it, ours as\n\
     `cargo build --release` does. Both are given the same files: workspace, registry of plugins, configuration (`SYMPOSIUM_HOME`, which we read too) and hosts' files. Nothing can be\n\
-    reached over the network, and cargo is called without rustup's proxy in between, which only helps who calls cargo.\n",
+    reached over the network, and cargo is called without rustup's proxy in between, which favours whoever calls cargo.\n",
     after: "",
 };
 
@@ -184,14 +184,14 @@ const COSTS: &str = "## What it costs\n\n\
     the first `sync`, before which everything that was written is removed. No registry of git, no updates.\n";
 
 const COSTS_AFTER: &str = "\
-    - **times ours**: Symposium's divided by ours, of the two starts of one round; the median, then the quartiles and the extremes. Which of the two goes first changes from round to round.\n\
-    - **CPU time** is that of all processes that a start needs; **MB** is the resident peak of the largest of them (medians), cargo included where it is called.\n\
-    - **System calls** of the whole process tree in one more start, and **network attempts** among them: `connect` or `sendto` with an internet address, counted by strace.\n\
-    - Less than 4 MB cannot be seen: so much does whoever starts and measures take, until it has become the other program.\n\
-    - A first `sync` of ours waits for the disk once for each file of a host, and then gives it its name, so that a power cut leaves the old file or the new one. Symposium does not wait.\n";
+    - **times ours**: Symposium's figure divided by ours, for the two runs of one round: the median, then the quartiles and the extremes. Which of the two runs first alternates from round to round.\n\
+    - **CPU time** is that of all processes of a run; **MB** is the peak resident memory of the largest of them (medians), cargo included where it is called.\n\
+    - **System calls** of the whole process tree in one more run, and **network attempts** among them: `connect` or `sendto` with an internet address, counted by strace.\n\
+    - Less than 4 MB cannot be measured: that is what the measuring process itself uses before it becomes the other program.\n\
+    - Our first `sync` flushes each file of a host to disk before renaming it into place, so that a power cut leaves either the old file or the new one. Symposium does not.\n";
 
-const BEHAVIOUR: &str = "## What they do\n\n\
-    Each line is one function that both programs go through, and that looks at what is on the disk, on the streams and among the processes. What comes after `yes` and `NO` is what it saw.\n";
+const BEHAVIOUR: &str = "## How they behave\n\n\
+    Each line is one check that both programs go through; it looks at the disk, the output and the processes. What follows `yes` or `NO` is what it saw.\n";
 
 #[cfg(test)]
 mod tests {

@@ -29,7 +29,7 @@ impl table::Column for Column {
 /// The page with the table.
 pub(crate) const PAGE: Page<'static> = Page {
     name: "real-engine.md",
-    before: "# Seen with a real Restate server\n\n\
+    before: "# With a real Restate server\n\n\
     Written by `cargo run -p restate-suite -- --update-docs`. Each round is a plan of twelve tasks on two workers, with a real server from npm in a network of its own and a\n\
     scripted model; the faults come at random moments. How it works is in [plans.md](plans.md#on-a-cluster); before the rounds, every command\n\
     of [the guide](guides/cluster.md) is typed and printed what it says.\n",
