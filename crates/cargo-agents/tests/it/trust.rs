@@ -138,7 +138,7 @@ fn an_upgrade_with_a_hidden_instruction_waits_until_somebody_has_read_it() {
     assert!(it.lock().contains("version = \"0.3.2\""), "{}", it.lock());
     let after = it.ok(&["sync"]);
     assert!(after.stdout.starts_with("Nothing to do") && after.stderr.is_empty(), "{after:?}");
-    assert!(it.ok(&["update"]).stdout.starts_with("Nothing waits"));
+    assert!(it.ok(&["update"]).stdout.starts_with("Nothing is pending"));
 }
 
 #[cfg(target_os = "linux")]
