@@ -18,7 +18,7 @@ use crate::{
     plugin::{Asking, Origin, Plugin},
     predicate::{Gate, Surroundings, evaluate::Asker},
     probes::Acquire,
-    skills::{Fetch, Why, names_at},
+    skills::{Fetch, Why, asking_at, names_at},
 };
 
 /// A plugin that needs the user's consent.
@@ -71,6 +71,17 @@ pub enum PieceKind {
     Predicate,
     /// Another plugin.
     Plugin,
+}
+
+/// Whether something of a plugin runs programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Programs {
+    /// Something does.
+    Some,
+    /// Nothing that is here does; skills that are elsewhere may have conditions that do.
+    Unseen,
+    /// Nothing does.
+    None,
 }
 
 impl PieceKind {
@@ -209,7 +220,7 @@ impl Registries<'_> {
     ) -> Vec<Piece> {
         let plugin = considered.plugin;
         let Ok(manifest) = plugin.manifest() else { return Vec::new() };
-        let mut pieces = Vec::new();
+        let (mut pieces, mut conditions) = (Vec::new(), condition_pieces(plugin));
         let skills = manifest.skills.iter().map(|it| (PieceKind::Skill, ContentKind::Skills, it));
         let agents = manifest.agents.iter().map(|it| (PieceKind::Agent, ContentKind::Agents, it));
         for (kind, what, group) in skills.chain(agents) {
@@ -219,6 +230,10 @@ impl Registries<'_> {
                 ContentSource::Path(path) => {
                     let names = names_at(what, plugin, path, &set.catalog, workspace);
                     pieces.extend(names.into_iter().map(plain));
+                    if what == ContentKind::Skills {
+                        let asking = asking_at(plugin, path, &set.catalog, workspace);
+                        add_conditions(&mut conditions, &asking);
+                    }
                 }
                 elsewhere => pieces.push(plain(format!("those {}", describe(elsewhere)))),
             }
@@ -227,7 +242,7 @@ impl Registries<'_> {
         pieces.extend(manifest.hooks.iter().map(|hook| hook_piece(hook, all)));
         pieces.extend(manifest.mcp_servers.iter().map(server_piece));
         pieces.extend(manifest.subcommands.iter().map(|(name, it)| command(name, it, all)));
-        pieces.extend(condition_pieces(plugin));
+        pieces.extend(conditions);
         pieces.extend(predicate_pieces(plugin));
         pieces.extend(manifest.chained.iter().map(|chained| Piece {
             kind: PieceKind::Plugin,
@@ -279,14 +294,18 @@ pub fn condition_pieces(plugin: &Plugin) -> Vec<Piece> {
     }
     let Ok(manifest) = plugin.manifest() else { return Vec::new() };
     let mut found: Vec<Piece> = Vec::new();
-    for gate in manifest.gates().filter(|gate| Gate::runs_programs(gate)) {
-        let name = gate.to_string();
+    add_conditions(&mut found, manifest.gates().filter(|gate| Gate::runs_programs(gate)));
+    found
+}
+
+/// Each of them once.
+fn add_conditions<'g>(found: &mut Vec<Piece>, gates: impl IntoIterator<Item = &'g Gate>) {
+    for name in gates.into_iter().map(ToString::to_string) {
         if !found.iter().any(|known| known.name == name) {
             let runs = Some(format!("`{name}`"));
             found.push(Piece { kind: PieceKind::Condition, name, runs });
         }
     }
-    found
 }
 
 /// The predicates that a plugin defines. Those of a mere dependency count for nothing.
@@ -340,8 +359,17 @@ fn entry_in_words(entry: &Entry) -> String {
 impl Candidate<'_> {
     /// Whether agreeing lets programs run that nobody types.
     #[must_use]
-    pub fn runs_programs(&self) -> bool {
-        self.pieces.iter().any(|piece| piece.runs.is_some())
+    pub fn programs(&self) -> Programs {
+        if self.pieces.iter().any(|piece| piece.runs.is_some()) {
+            return Programs::Some;
+        }
+        let is_elsewhere =
+            |it: &ContentSource| !matches!(it, ContentSource::Nothing | ContentSource::Path(_));
+        let manifest = self.plugin.manifest();
+        match manifest.is_ok_and(|it| it.skills.iter().any(|it| is_elsewhere(&it.source))) {
+            true => Programs::Unseen,
+            false => Programs::None,
+        }
     }
 
     /// Where the user's word about it counts: a workspace member is one of many that may have that name.

@@ -210,6 +210,18 @@ pub(crate) fn names_at(
     }
 }
 
+/// The conditions of skills below `path` of a plugin, where they run programs.
+pub(crate) fn asking_at(
+    plugin: &Plugin,
+    path: &str,
+    catalog: &Catalog,
+    workspace: Option<&Workspace>,
+) -> Vec<Gate> {
+    let (reals, what) = (&mut area::Reals::default(), ContentKind::Skills);
+    let area = area::of_path(plugin, path, catalog, workspace, reals, what);
+    area.map(|area| inventory::asking(&area)).unwrap_or_default()
+}
+
 impl Registries<'_> {
     /// The skills of every active plugin. `cwd` matters only outside a workspace.
     #[must_use]

@@ -4,7 +4,7 @@
 
 use agents_plugin::{
     config::{Config, Decision, Scope},
-    consent::{Candidate, Piece, Withheld, counted},
+    consent::{Candidate, Piece, Programs, Withheld, counted},
     predicate::{Surroundings, evaluate::Asker as Asking},
     probes::Acquire,
 };
@@ -182,9 +182,10 @@ fn in_words(candidate: &Candidate<'_>, config: &Config) -> String {
         format!("  brings {brings}  ({})", plugin.file),
     ];
     lines.extend(rows(pieces).into_iter().map(|row| format!("    {row}")));
-    lines.push(match candidate.runs_programs() {
-        true => format!("  {}", Standing::of(config, plugin, pieces).line(plugin)),
-        false => "  it runs no programs; what it brings is text that agents read".to_owned(),
+    lines.push(match candidate.programs() {
+        Programs::Some => format!("  {}", Standing::of(config, plugin, pieces).line(plugin)),
+        Programs::Unseen => "  nothing of it that is here runs programs; skills that are fetched may have conditions that do".to_owned(),
+        Programs::None => "  it runs no programs; what it brings is text that agents read".to_owned(),
     });
     lines.join("\n")
 }

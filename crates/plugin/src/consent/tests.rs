@@ -11,7 +11,11 @@ fn candidates(place: &Place) -> String {
     place.look(|it| {
         let all = it.registries.candidates(it.set, Some(it.workspace), &it.workspace.root);
         let shown = |it: &Candidate<'_>| {
-            let runs = if it.runs_programs() { "runs programs" } else { "runs nothing" };
+            let runs = match it.programs() {
+                Programs::Some => "runs programs",
+                Programs::Unseen => "runs perhaps",
+                Programs::None => "runs nothing",
+            };
             let counts = if it.is_of_workspace() { "here" } else { "everywhere" };
             let withheld = it.withheld;
             let head = format!("{}: {withheld:?} withheld, {runs}, {counts}", it.plugin.name);
@@ -153,6 +157,41 @@ fn a_workspace_whose_skills_have_conditions_that_run_programs_waits() {
     app: Programs withheld, runs programs, here
       skill sql
       condition shell(true) runs `shell(true)`
+    ");
+    // Conditions may also stand in the text itself.
+    let place = place("");
+    let text = "---\nname: sql\ndescription: d\npredicates: shell(true)\n---\n";
+    place.scratch.write("ws/app/texts/sql/SKILL.md", text);
+    insta::assert_snapshot!(candidates(&place), @r"
+    app: Programs withheld, runs programs, here
+      skill sql
+      condition shell(true) runs `shell(true)`
+    ");
+    place.config("[plugins]\nuse = [\"app\"]");
+    assert_eq!(candidates(&place), "", "the user has agreed");
+}
+
+#[test]
+fn what_brings_only_texts_runs_nothing() {
+    let place = dependency("[[skills]]\nsource.path = \"texts\"\n");
+    let krate = place.scratch.path("crates/helper-1.0.0");
+    let skill = "---\nname: sql\ndescription: d\n---\n";
+    agents_testkit::scratch::write(&krate.join("texts/sql/SKILL.md"), skill);
+    let head = "helper: Everything withheld, runs nothing, everywhere";
+    assert_eq!(candidates(&place), format!("{head}\n  skill sql\n"));
+    // Unless a text has a condition that does.
+    let asking = "---\nname: sql\ndescription: d\npredicates: shell(x)\n---\n";
+    agents_testkit::scratch::write(&krate.join("texts/sql/SKILL.md"), asking);
+    insta::assert_snapshot!(candidates(&place), @r"
+    helper: Everything withheld, runs programs, everywhere
+      skill sql
+      condition shell(x) runs `shell(x)`
+    ");
+    // Nobody has seen the conditions of what is elsewhere.
+    let place = dependency("[[skills]]\nsource.git = \"https://example.org/skills\"\n");
+    insta::assert_snapshot!(candidates(&place), @r"
+    helper: Everything withheld, runs perhaps, everywhere
+      skill those from https://example.org/skills
     ");
 }
 

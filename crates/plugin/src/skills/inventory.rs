@@ -86,6 +86,17 @@ impl Inventories {
     }
 }
 
+/// The conditions of skills in a directory, where they run programs. Nothing is remembered.
+pub(super) fn asking(area: &Area) -> Vec<Gate> {
+    let found = discover(area, &mut Vec::new(), &mut Watch::new());
+    let header = |Found { dir, file }: &Found| {
+        let text = read_text(file, file).ok()?;
+        read_header(area, dir, file, &text, &mut Vec::new())
+    };
+    let gates = found.iter().filter_map(header).map(|header| header.gate);
+    gates.filter(Gate::runs_programs).collect()
+}
+
 fn take_stock(area: &Area, watch: &mut Watch) -> Inventory {
     let mut findings = Vec::new();
     let found = discover(area, &mut findings, watch);
