@@ -130,6 +130,27 @@ fn the_question_says_what_would_run_in_a_sandbox() {
 }
 
 #[test]
+fn the_question_says_whether_anything_of_it_runs_programs() {
+    let skills = |source: &str| format!("name = \"helper\"\n[[skills]]\nsource.{source}\n");
+    let git = skills("git = \"https://example.org/skills\"");
+    let texts = skills("path = \"skills\"");
+    for (manifest, condition, said) in [
+        (&texts, "", "it runs no programs; what it brings is text that agents read"),
+        (&texts, "predicates: shell(true)\n", "runs `shell(true)` its programs run with"),
+        (&git, "", "skills that are fetched may have conditions that do"),
+    ] {
+        let desk = Desk::new();
+        desk.krate("helper", manifest);
+        let text = format!("---\nname: notes\ndescription: Use when\n{condition}---\nText.\n");
+        desk.world.sample.write("../helper/skills/notes/SKILL.md", &text);
+        let terminal = desk.sync_at_terminal();
+        terminal.wait_for(HELPER);
+        let flat: String = terminal.screen().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(said), "{said}:\n{flat}");
+    }
+}
+
+#[test]
 fn enable_and_never_are_written_down_and_sync_goes_on_with_them() {
     let desk = Desk::new();
     let mut terminal = desk.sync_at_terminal();
