@@ -135,14 +135,14 @@ fn the_last_turn_is_announced_even_if_there_are_few() {
 
 #[test]
 fn those_who_start_together_share_with_each_other_and_with_who_starts_them() {
-    let mut tree = Tree::new(&limits(40, 400, 11));
+    let mut tree = Tree::new(&limits(40, 400, 15));
     let root = tree.root();
     let three = tree.reserve_all(root, &[Limits::default(); 3], NOW).unwrap();
     for child in three {
-        // Eight more may be started, of which everybody gets two.
-        assert_eq!(tree.left(child), limits(10, 100, 2));
+        // Twelve more may be started, of which everybody gets three.
+        assert_eq!(tree.left(child), limits(10, 100, 3));
     }
-    assert_eq!(tree.left(root), limits(10, 100, 2));
+    assert_eq!(tree.left(root), limits(10, 100, 3));
 }
 
 #[test]
