@@ -143,6 +143,13 @@ fn those_who_start_together_share_with_each_other_and_with_who_starts_them() {
         assert_eq!(tree.left(child), limits(10, 100, 3));
     }
     assert_eq!(tree.left(root), limits(10, 100, 3));
+    // Each of them needs one of everything, and no more.
+    let mut tree = Tree::new(&limits(3, 3, 3));
+    let three = tree.reserve_all(tree.root(), &[Limits::default(); 3], NOW).unwrap();
+    assert_eq!(tree.left(three[0]), limits(1, 1, 0));
+    let mut tree = Tree::new(&limits(2, 3, 3));
+    let refused = tree.reserve_all(tree.root(), &[Limits::default(); 3], NOW);
+    assert_eq!(refused.err(), Some(Limit::Turns));
 }
 
 #[test]

@@ -747,9 +747,21 @@ fn a_member_of_a_team_gets_no_more_tools_than_the_team() {
     let dispatcher = Dispatcher::default();
     dispatcher.register(Definition::new("one"), remembering(&seen)).unwrap();
     let tools = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-    let member = Request { tools: tools(&["read", "bash"]), ..Request::to("one", "x") };
-    let all = Request { tools: tools(&["read", "write"]), ..Request::default() };
+    let member = Request {
+        tools: tools(&["read", "bash"]),
+        metadata: metadata(&[("over", json!("member"))]),
+        ..Request::to("one", "x")
+    };
+    let all = Request {
+        tools: tools(&["read", "write"]),
+        metadata: metadata(&[("over", json!("team")), ("kept", json!("team"))]),
+        ..Request::default()
+    };
     let team = Team { members: vec![member], all, ..Team::default() };
     block_on(dispatcher.dispatch_team(&allowed(), &team)).unwrap();
-    assert_eq!(seen.lock().unwrap()[0].0.tool_list().unwrap(), ["read"]);
+    let context = &seen.lock().unwrap()[0].0;
+    assert_eq!(context.tool_list().unwrap(), ["read"]);
+    // It is told more about it, and its own words come first.
+    let told = metadata(&[("over", json!("member")), ("kept", json!("team"))]);
+    assert_eq!(context.metadata, told);
 }

@@ -55,6 +55,16 @@ fn where_nothing_is_changed_nothing_is_told() {
     assert_eq!(told(&scratch, same), [""; 0]);
 }
 
+/// As in a worktree of git.
+#[test]
+fn a_file_in_the_place_of_a_directory_keeps_its_mode() {
+    let scratch = Scratch::new();
+    let file = scratch.write(".git", "gitdir: elsewhere\n");
+    set_mode(&file, 0o440);
+    assert_eq!(told(&scratch, || ()), [""; 0]);
+    assert_eq!(mode(&file), 0o440);
+}
+
 #[test]
 fn what_is_new_goes_and_links_lead_where_they_did() {
     let scratch = Scratch::new();
