@@ -13,7 +13,8 @@
 //! | [`settings`] | the configuration, and variables of the environment |
 //! | [`commands`], [`tools`], [`calls`] | what a model wants to run, to change and to give to tools, and the rules for that |
 //! | [`choices`] | the model that an agent wants, and what a result rests on |
-//! | [`wires`], [`providers`] | what models and providers say, and what hosts and hooks tell each other |
+//! | [`wires`], [`providers`] | what models and providers say |
+//! | [`hooks`] | what hosts and hooks tell each other |
 //! | [`web`], [`content`] | what is found on the web, and what is hidden in a text |
 //! | [`plans`], [`values`] | plans, scripts, batches, schemas, times, amounts, dates and ids |
 //! | [`records`], [`kept`] | what we wrote ourselves, and may find torn, edited, or from another version |
@@ -38,6 +39,7 @@ pub mod content;
 pub mod doors;
 pub mod edits;
 pub mod files;
+pub mod hooks;
 pub mod kept;
 pub mod mutate;
 pub mod page;

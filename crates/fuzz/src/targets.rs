@@ -5,8 +5,8 @@ use agents_model::wire::Wire;
 use agents_system::edit::Format;
 
 use crate::{
-    agents, calls, choices, commands, content, doors, edits, files, kept, peers, plans, programs,
-    providers, records, settings, tools, values, web, wires,
+    agents, calls, choices, commands, content, doors, edits, files, hooks, kept, peers, plans,
+    programs, providers, records, settings, tools, values, web, wires,
 };
 
 /// What is run on any bytes.
@@ -102,13 +102,13 @@ pub const TARGETS: &[Target] = &[
     target("answer_gemini", WIRE, |data| wires::answer(Wire::Gemini, data)),
     target(
         "hook_input",
-        "whatever one host tells can be told to handlers of all others, and is understood there",
-        wires::hook_input,
+        "whatever one host tells means the same to handlers of all others and to our own, but for what they cannot be told; Claude Code is not taken for Copilot",
+        hooks::hook_input,
     ),
     target(
         "hook_output",
-        "a denial in any format is one in all others, or it is said that it cannot be",
-        |data| text(data, wires::hook_output),
+        "a denial in any format is one in all others, or it is said that it cannot be; nobody says yes for whom nobody did",
+        hooks::hook_output,
     ),
     target(
         "plan",

@@ -1,10 +1,6 @@
-//! What others send while we wait for it: models their answers, hosts their events, handlers what they decided.
+//! What models and the programs that stand for them send while we wait for it.
 
-use agents_hook::{
-    Decision, HookOutput,
-    wire::{Received, Wire},
-};
-use agents_host::{Event, host::HeadlessFormat};
+use agents_host::host::HeadlessFormat;
 use agents_model::{
     acp::read_update,
     endpoint::{read_request, stream_text},
@@ -41,48 +37,6 @@ pub fn answer(wire: ModelWire, data: &[u8]) {
     for size in [1, 3, 1 + data.len() / 2] {
         assert_eq!(decode(size), whole, "in pieces of {size}");
     }
-}
-
-/// Whatever one host tells can be told to handlers of all others, and is understood there.
-pub fn hook_input(data: &[u8]) {
-    for wire in Wire::ALL {
-        for event in Event::ALL {
-            let Ok(Received::Input(input)) = wire.parse_input(event, data) else { continue };
-            assert_eq!(input.event(), event);
-            for other in Wire::ALL {
-                let told = other.render_input(&input);
-                let heard = other.parse_input(event, &told);
-                assert!(heard.is_ok(), "{wire:?} to {other:?}: {heard:?}");
-            }
-            drop(agents_hook::wire::whereabouts(data));
-        }
-    }
-}
-
-/// A denial in any format is one in all others, or it is said that it cannot be.
-pub fn hook_output(text: &str) {
-    for wire in Wire::ALL {
-        for event in Event::ALL {
-            let Ok(output) = wire.parse_output(event, text) else { continue };
-            for other in Wire::ALL {
-                let mut output = output.clone();
-                // What only one host understands is for that one alone.
-                if other != wire {
-                    output.native.clear();
-                }
-                denies(other, event, &output);
-            }
-        }
-    }
-}
-
-fn denies(wire: Wire, event: Event, output: &HookOutput) {
-    let (answer, losses) = wire.render_output(event, output);
-    if output.decision != Some(Decision::Deny) || answer.code != 0 || !losses.is_empty() {
-        return;
-    }
-    let heard = wire.parse_output(event, &answer.stdout).expect("what we say can be read");
-    assert!(heard.decision == Some(Decision::Deny) || heard.stop, "{wire:?} {event:?}: {answer:?}");
 }
 
 /// Wherever a stream is cut, the same events come out of the decoder itself, and no more is kept than was agreed.

@@ -240,6 +240,10 @@ impl Wire {
             return Ok(Received::Nothing);
         }
         let mut ours = facts::read(dialect, event, &mut native);
+        // A text that holds JSON is no way around the limit: handlers get what is in it as such.
+        if !ours.values().all(fits) {
+            return Err(WireError::TooDeep);
+        }
         ours.insert("host".to_owned(), self.host().into());
         if event.is_about_a_tool() && !ours.contains_key("tool_name") {
             let key = dialect.keys(event, "tool_name").map_or("tool_name", |keys| keys[0]);

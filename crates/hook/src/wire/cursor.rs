@@ -1,6 +1,7 @@
 //! Cursor: snake case at the top, with one text for the agent and one for the user.
 
 use agents_host::Event;
+use agents_system::nested::parse;
 use serde_json::{Map, Value, json};
 
 use super::{Dialect, Said, WireError, claude, put, take, take_flag, take_text};
@@ -48,7 +49,8 @@ impl Dialect for Cursor {
             ours.insert("cwd".to_owned(), root.clone());
         }
         if let Some(Value::String(text)) = ours.get("tool_response")
-            && let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text)
+            // What is too deep stays a text, which says the same.
+            && let Some(value @ (Value::Object(_) | Value::Array(_))) = parse(text)
         {
             ours.insert("tool_response".to_owned(), value);
         }

@@ -163,3 +163,21 @@ proptest! {
         prop_assert_eq!(back, expected, "{}", String::from_utf8_lossy(&bytes));
     }
 }
+
+/// What Copilot has in a text becomes JSON for handlers, and one that cannot read it guards nothing.
+#[test]
+fn a_text_that_holds_json_is_no_way_around_the_limit_of_its_depth() {
+    let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    let read = |levels| {
+        let said = json!({"toolName": "bash", "toolArgs": nested(levels)}).to_string();
+        Wire::Copilot.parse_input(Event::PreToolUse, said.as_bytes())
+    };
+    assert!(matches!(read(64), Ok(Received::Input(_))));
+    assert!(matches!(read(65), Err(agents_hook::wire::WireError::TooDeep)));
+    // The output of a tool may be any text, and is still one.
+    let said = json!({"tool_name": "Shell", "tool_output": nested(65)}).to_string();
+    let heard = Wire::Cursor.parse_input(Event::PostToolUse, said.as_bytes()).unwrap();
+    let Received::Input(heard) = heard else { panic!("nothing happened") };
+    let heard = serde_json::to_value(&*heard).unwrap();
+    assert_eq!(heard["PostToolUse"]["tool_response"], nested(65));
+}
