@@ -18,7 +18,7 @@ use crate::{
     plugin::{Asking, Origin, Plugin},
     predicate::{Gate, Surroundings, evaluate::Asker},
     probes::Acquire,
-    skills::{Fetch, Why, asking_at, names_at},
+    skills::{Contributor, Fetch, Skills, Why, asking_at, names_at},
 };
 
 /// A plugin that needs the user's consent.
@@ -220,7 +220,7 @@ impl Registries<'_> {
     ) -> Vec<Piece> {
         let plugin = considered.plugin;
         let Ok(manifest) = plugin.manifest() else { return Vec::new() };
-        let (mut pieces, mut conditions) = (Vec::new(), condition_pieces(plugin));
+        let (mut pieces, mut conditions) = (Vec::new(), manifest_conditions(plugin));
         let skills = manifest.skills.iter().map(|it| (PieceKind::Skill, ContentKind::Skills, it));
         let agents = manifest.agents.iter().map(|it| (PieceKind::Agent, ContentKind::Agents, it));
         for (kind, what, group) in skills.chain(agents) {
@@ -286,9 +286,17 @@ fn command(name: &SubcommandName, it: &Subcommand, all: &Installations) -> Piece
     Piece { kind: PieceKind::Command, name: name.to_string(), runs }
 }
 
-/// The conditions of a plugin that run programs.
+/// The conditions that run programs on behalf of an active plugin: its own, and those in its skills.
 #[must_use]
-pub fn condition_pieces(plugin: &Plugin) -> Vec<Piece> {
+pub fn condition_pieces(plugin: &Plugin, skills: &Skills) -> Vec<Piece> {
+    let mut found = manifest_conditions(plugin);
+    let own = |by: &Contributor| by.name == plugin.name && by.origin == plugin.origin;
+    add_conditions(&mut found, skills.asked.iter().filter(|(by, _)| own(by)).map(|(_, gate)| gate));
+    found
+}
+
+/// The conditions in a manifest that run programs.
+fn manifest_conditions(plugin: &Plugin) -> Vec<Piece> {
     if plugin.asking == Asking::Looks {
         return Vec::new();
     }

@@ -94,6 +94,8 @@ pub struct Skills {
     pub skills: Vec<Skill>,
     /// What there would have been.
     pub skipped: Vec<Skipped>,
+    /// The gates of skills that were asked and run programs, whether they hold or not.
+    pub asked: Vec<(Contributor, Gate)>,
     /// What there is to say.
     pub findings: Vec<Finding>,
 }

@@ -440,7 +440,7 @@ impl Active {
             pieces.extend(piece.map(|piece| (name.clone(), origin.clone(), piece)));
         }
         for plugin in set.active() {
-            let own = condition_pieces(plugin).into_iter().chain(predicate_pieces(plugin));
+            let own = condition_pieces(plugin, &skills).into_iter().chain(predicate_pieces(plugin));
             pieces.extend(own.map(|piece| (plugin.name.clone(), plugin.origin.clone(), piece)));
         }
         for considered in set.considered() {

@@ -115,11 +115,7 @@ pub(crate) struct Wanted {
 
 /// The desired state of the workspace.
 pub(super) fn wanted(here: &Here<'_>, hosts: &[&Host], roots: &Roots<'_>) -> Wanted {
-    let fetch = match here.settings.cargo.network() {
-        Network::Allowed => Fetch::IfMissing,
-        Network::Offline => Fetch::Never,
-    };
-    wanted_with(here, hosts, roots, fetch)
+    wanted_with(here, hosts, roots, fetch(here.settings))
 }
 
 /// The same, as far as it may be fetched.

@@ -199,6 +199,40 @@ fn every_state_has_its_reason_and_the_line_that_decides() {
 }
 
 #[test]
+fn conditions_in_skills_that_run_programs_are_listed() {
+    let place = Place::new();
+    let manifest = "name = \"texts\"\ncrates = [\"*\"]\n[[skills]]\nsource.path = \"texts\"\n";
+    place.world.plugin("texts", manifest);
+    place.config("");
+    let write = |name: &str, condition: &str| {
+        let file = format!("agents-home/plugins/texts/texts/{name}/SKILL.md");
+        let text = format!("---\nname: {name}\ndescription: Use when\n{condition}---\nText.\n");
+        place.world.sample.scratch().write(file, text);
+    };
+    let listed = || {
+        let status = place.status();
+        let run = place.run(&["audit", "--json"]);
+        let audit: Value = serde_json::from_str(&run.stdout).unwrap();
+        let rows = audit["active"].as_array().unwrap();
+        let conditions = rows.iter().filter(|it| it["kind"] == "condition");
+        let audited = conditions.map(|it| {
+            assert_eq!((&it["plugin"], &it["rights"][0]), (&"texts".into(), &"runs code".into()));
+            it["name"].as_str().unwrap().to_owned()
+        });
+        let runs = of(&status, "texts")["runs_programs"].as_bool().unwrap();
+        (runs, brought(&status, "condition"), audited.collect::<BTreeSet<String>>())
+    };
+    let names = |all: &[&str]| all.iter().map(ToString::to_string).collect::<BTreeSet<String>>();
+    write("quiet", "crates: helper\n");
+    assert_eq!(listed(), (false, names(&[]), names(&[])));
+    // What does not hold was run as well.
+    write("asks", "predicates: shell(true)\n");
+    write("denies", "predicates: shell(false)\n");
+    let both = names(&["shell(false)", "shell(true)"]);
+    assert_eq!(listed(), (true, both.clone(), both));
+}
+
+#[test]
 fn a_registrys_plugin_of_that_name_supersedes_and_status_says_so() {
     let place = Place::new();
     place.contents("agents-home/plugins/helper", "helper", "crates = [\"*\"]");

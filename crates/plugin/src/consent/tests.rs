@@ -299,3 +299,25 @@ fn predicates_are_told_of_those_whose_predicates_count() {
     assert_eq!(pieces(&dependency(predicate)), []);
     assert_eq!(pieces(&member("")), []);
 }
+
+#[test]
+fn conditions_in_skills_are_those_of_the_plugin_that_brings_them() {
+    let place = Place::new();
+    for (name, condition) in [("one", "shell(true)"), ("two", "shell(false)")] {
+        place.registry(name, "crates = [\"*\"]\n[[skills]]\nsource.path = \"texts\"\n");
+        let text = format!("---\nname: {name}\ndescription: d\npredicates: {condition}\n---\n");
+        place.scratch.write(format!("registry/{name}/texts/{name}/SKILL.md"), text);
+    }
+    let found = place.look(|it| {
+        let root = &it.workspace.root;
+        let skills = it.registries.skills(it.set, Some(it.workspace), root, Fetch::Never);
+        let of = |plugin: &Plugin| {
+            let pieces = condition_pieces(plugin, &skills).into_iter().map(|it| it.name);
+            (plugin.name.to_string(), pieces.collect::<Vec<_>>())
+        };
+        it.set.active().map(of).collect::<Vec<_>>()
+    });
+    // What does not hold was run as well.
+    let expected = [("one", "shell(true)"), ("two", "shell(false)")];
+    assert_eq!(found, expected.map(|(name, it)| (name.to_owned(), vec![it.to_owned()])));
+}

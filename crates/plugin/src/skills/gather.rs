@@ -223,6 +223,10 @@ impl<'a> Gather<'a> {
             self.skip(plugin, format!("skill {name}"), Why::WouldRun);
             return None;
         }
+        let contributor = Contributor { name: plugin.name.clone(), origin: plugin.origin.clone() };
+        if gate.runs_programs() {
+            self.all.asked.push((contributor.clone(), gate.clone()));
+        }
         if !gate.holds(here) {
             self.skip(plugin, format!("skill {name}"), Why::SkillGate);
             return None;
@@ -234,7 +238,7 @@ impl<'a> Gather<'a> {
             origin: area.whose.origin(&dir),
             dir,
             root: area.within.root().to_owned(),
-            plugin: Contributor { name: plugin.name.clone(), origin: plugin.origin.clone() },
+            plugin: contributor,
             also: Vec::new(),
             gate,
             because,

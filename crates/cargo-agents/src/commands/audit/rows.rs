@@ -56,14 +56,14 @@ pub(super) fn rows(here: &Here<'_>) -> Result<(Vec<Row>, Vec<Finding>), Failure>
     let surveyor = Surveyor::new(here.registries, &here.set, workspace);
     let (cwd, fetch) = (&here.settings.cwd, Fetch::Never);
     let found = here.registries.skills(&here.set, Some(workspace), cwd, fetch);
-    let mut findings = found.findings;
+    let mut findings = found.findings.clone();
     let (keys, mut items): (Vec<PluginKey>, Vec<Item>) = surveyor.plugins().into_iter().unzip();
     let plugins = items.len();
     let mut skills = Vec::new();
-    for skill in found.skills {
+    for skill in &found.skills {
         let (tree, _) = skill.read();
         let Some(tree) = tree else { continue };
-        items.push(surveyor.skill(&skill, Hash::new(&tree.digest())));
+        items.push(surveyor.skill(skill, Hash::new(&tree.digest())));
         skills.push(skill);
     }
     let brought = agents::brought(here, &wanted::home()?, fetch);
@@ -77,7 +77,7 @@ pub(super) fn rows(here: &Here<'_>) -> Result<(Vec<Row>, Vec<Finding>), Failure>
     let (all, texts) = (items.clone(), plugins + skills.len());
     let is_suspicious = |item: &Item| match all.iter().position(|it| it == item) {
         Some(at) if at >= texts => !suspicions_of_agent(&agents[at - texts]).is_empty(),
-        Some(at) if at >= plugins => !suspicions(&skills[at - plugins]).is_empty(),
+        Some(at) if at >= plugins => !suspicions(skills[at - plugins]).is_empty(),
         _ => false,
     };
     let compared = compare(items, &lock, is_suspicious, |_| false).items;
@@ -113,7 +113,7 @@ pub(super) fn rows(here: &Here<'_>) -> Result<(Vec<Row>, Vec<Finding>), Failure>
         }
         let offered = here.set.subcommands().filter(|it| own(&it.plugin));
         rows.extend(offered.map(|it| row("subcommand", it.subcommand.name.as_str(), of_program())));
-        let conditions = condition_pieces(plugin);
+        let conditions = condition_pieces(plugin, &found);
         rows.extend(conditions.iter().map(|it| row("condition", &it.name, of_program())));
     }
     let consent_of = |by: &Contributor| {

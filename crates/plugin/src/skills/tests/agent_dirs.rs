@@ -9,7 +9,7 @@ impl World {
                 it.because.iter().map(|(name, version)| format!("{name} {version}")).collect();
             format!("{} by {} [{}]", it.origin, it.plugin.name, because.join(", "))
         });
-        let rest = Skills { skills: Vec::new(), skipped: all.skipped, findings: all.findings };
+        let rest = Skills { skipped: all.skipped, findings: all.findings, ..Skills::default() };
         let rest = self.show(&rest);
         dirs.chain((!rest.is_empty()).then_some(rest)).collect::<Vec<_>>().join("\n")
     }
