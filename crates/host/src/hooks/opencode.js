@@ -3,7 +3,7 @@
 // OpenCode runs plugins, not commands. This one asks `cargo agents` what the hooks of the workspace's
 // crates say, in the neutral format, and does what OpenCode lets a plugin do about it. If asking fails,
 // OpenCode works as if there were no hooks.
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 
 const PROGRAM = "@program@"
 const DEADLINE = 30_000
@@ -27,6 +27,16 @@ function ask(event, facts) {
       }
     })
     child.stdin.end(JSON.stringify(facts))
+  })
+}
+
+// OpenCode may end right after this and does not wait for plugins, so it is kept waiting; nothing can be answered anyway.
+function tell(event, facts) {
+  spawnSync(PROGRAM, ["hook", "opencode", event], {
+    cwd: facts.cwd,
+    input: JSON.stringify(facts),
+    stdio: ["pipe", "ignore", "ignore"],
+    timeout: DEADLINE,
   })
 }
 
@@ -102,7 +112,7 @@ export const CargoAgents = async ({ client, directory }) => {
         await ask("stop", about(event.properties.sessionID, {}))
       } else if (event.type === "session.deleted") {
         started.delete(event.properties.info.id)
-        await ask("session-end", about(event.properties.info.id, { reason: "deleted" }))
+        tell("session-end", about(event.properties.info.id, { reason: "deleted" }))
       } else if (event.type === "permission.asked" && !requested.has(event.properties.id)) {
         const { id, sessionID, permission, patterns, metadata } = event.properties
         const facts = { tool_name: permission, tool_input: { pattern: patterns, ...metadata } }
