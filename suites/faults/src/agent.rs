@@ -8,9 +8,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     area::Area,
+    crowd::ending,
     fault::Fault,
     ground::Ground,
-    seen::{Checks, Seen},
+    seen::{Came, Checks, Seen},
 };
 
 /// Long enough that it is not written in one piece.
@@ -54,16 +55,14 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
     let ground = Ground::new(program, fault)?;
     scratch::write(&team(&ground), definition());
     let mut checks = Checks::default();
-    let (runs, hit, happened) = match fault {
+    let came = match fault {
         Fault::AtOnce | Fault::Massacre => crowd(&ground, fault, chance, &mut checks)?,
         _ => single(&ground, fault, chance, &mut checks)?,
     };
     let left = ground.unfinished()?;
     checks.must(left.is_empty(), || format!("LEFT BEHIND: {left:?}"));
     checks.worked("agent list", &ground.run(0, &["agent", "list"])?);
-    let kept = if checks.is_good() { None } else { Some(ground.keep()?) };
-    let (checked, problems) = checks.over();
-    Ok(Seen { area: Area::Agent, fault, hit, runs, checked, problems, happened, kept })
+    came.seen((Area::Agent, fault), checks, || ground.keep())
 }
 
 /// One command, to which it happens; then the same once more.
@@ -72,7 +71,7 @@ fn single(
     fault: Fault,
     chance: &mut Chance,
     checks: &mut Checks,
-) -> anyhow::Result<(usize, bool, String)> {
+) -> anyhow::Result<Came> {
     let Deed { args, file } = deed(ground, chance);
     let args = [&["agent"], &args[..]].concat();
     let (what, look) = (args.join(" "), || fs_err::read_to_string(&file).ok());
@@ -110,7 +109,7 @@ fn single(
             .all(|line| new.contains(line) || line.starts_with("tools"));
         checks.must(kept && new.contains("# mine"), || format!("LOST: something of {new:?}"));
     }
-    Ok((1, ran.hit, format!("`{what}` {}", ran.how)))
+    Ok(Came::of_one(ran.hit, format!("`{what}` {}", ran.how)))
 }
 
 /// Several who change one definition at once, some of whom may be killed. What the others changed is all there.
@@ -119,7 +118,7 @@ fn crowd(
     fault: Fault,
     chance: &mut Chance,
     checks: &mut Checks,
-) -> anyhow::Result<(usize, bool, String)> {
+) -> anyhow::Result<Came> {
     let mut running: Vec<(&str, &str, Child)> = Vec::new();
     for (change, leaves) in CHANGES {
         running.push((
@@ -130,19 +129,13 @@ fn crowd(
         std::thread::sleep(chance.moment(15));
     }
     let (runs, mut killed, mut done) = (running.len(), Vec::new(), Vec::new());
-    for (change, leaves, mut child) in running {
-        let mut dies = fault == Fault::Massacre && chance.percent(60);
-        if dies {
-            std::thread::sleep(chance.moment(20));
-            dies = child.try_wait()?.is_none();
-            child.kill()?;
-        }
-        let output = child.wait_with_output()?;
-        if dies {
-            killed.push(change);
-        } else {
-            checks.worked(&format!("agent edit team {change}"), &output);
-            done.push(leaves);
+    for (change, leaves, child) in running {
+        match ending(child, fault, chance, 20)? {
+            None => killed.push(change),
+            Some(output) => {
+                checks.worked(&format!("agent edit team {change}"), &output);
+                done.push(leaves);
+            }
         }
     }
     let text = fs_err::read_to_string(team(ground)).unwrap_or_default();
@@ -156,6 +149,5 @@ fn crowd(
     for (_, leaves) in CHANGES {
         checks.must(text.contains(leaves), || format!("LOST: `{leaves}` is not in {text:?}"));
     }
-    let hit = fault == Fault::AtOnce || !killed.is_empty();
-    Ok((runs, hit, format!("{runs} at once, {} killed", killed.len())))
+    Ok(Came::of_crowd(fault, runs, killed.len(), "at once"))
 }

@@ -17,7 +17,7 @@ use agents_testkit::{
 use anyhow::Context as _;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::{disk::Disk, fault::Fault};
+use crate::{disk::Disk, fault::Fault, seen::Checks};
 
 /// Megabytes that everything fits on.
 const DISK: usize = 8;
@@ -310,6 +310,17 @@ impl Ground {
             beside || begins.iter().any(|it| name.starts_with(it))
         });
         Ok(all)
+    }
+
+    /// Nothing unfinished is left, or `doctor --fix` takes it away.
+    pub(crate) fn is_tidy(&self, checks: &mut Checks) -> anyhow::Result<()> {
+        let mut left = self.unfinished()?;
+        if !left.is_empty() {
+            self.run(0, &["doctor", "--fix"])?;
+            left = self.unfinished()?;
+        }
+        checks.must(left.is_empty(), || format!("LEFT BEHIND: {left:?}"));
+        Ok(())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     area::Area,
     fault::Fault,
     ground::Ground,
-    seen::{Checks, Seen, said},
+    seen::{Came, Checks, Seen, said},
 };
 
 const HOSTS: [&str; 6] = ["claude", "codex", "copilot", "gemini", "qwen", "factory"];
@@ -41,7 +41,7 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
     scratch::write(&guard.join("guard.sh"), GUARD);
     let mut checks = Checks::default();
     let questions = questions(&ground, &mut checks)?;
-    let (runs, hit, happened) = match fault {
+    let came = match fault {
         Fault::AtOnce | Fault::Massacre => crowd(&ground, fault, &questions, chance, &mut checks)?,
         _ => {
             let (mut hit, mut how) = (false, String::new());
@@ -60,16 +60,14 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
                     same(question, &ran.output, &mut checks);
                 }
             }
-            (4, hit, format!("the last of 4 {how}"))
+            Came { runs: 4, hit, happened: format!("the last of 4 {how}") }
         }
     };
     for question in &questions {
         let output = asked(&ground, 1, question.host, question.command)?.output()?;
         same(question, &output, &mut checks);
     }
-    let kept = if checks.is_good() { None } else { Some(ground.keep()?) };
-    let (checked, problems) = checks.over();
-    Ok(Seen { area: Area::Hooks, fault, hit, runs, checked, problems, happened, kept })
+    came.seen((Area::Hooks, fault), checks, || ground.keep())
 }
 
 /// What makes everything that is remembered out of date.
@@ -138,7 +136,7 @@ fn crowd(
     questions: &[Question],
     chance: &mut Chance,
     checks: &mut Checks,
-) -> anyhow::Result<(usize, bool, String)> {
+) -> anyhow::Result<Came> {
     let (mut open, mut syncs) = (Vec::new(), Vec::new());
     for number in 0..24 + chance.below(16) {
         if number % 8 == 0 {
@@ -178,6 +176,5 @@ fn crowd(
             checks.worked("sync", &output);
         }
     }
-    let hit = fault == Fault::AtOnce || killed > 0;
-    Ok((runs, hit, format!("{runs} at once during syncs, {killed} killed")))
+    Ok(Came::of_crowd(fault, runs, killed, "at once during syncs"))
 }

@@ -8,9 +8,10 @@ use camino::Utf8Path;
 
 use crate::{
     area::Area,
+    crowd::ending,
     fault::Fault,
     ground::Ground,
-    seen::{Checks, Seen, said},
+    seen::{Came, Checks, Seen, said},
 };
 
 /// What the program says.
@@ -34,7 +35,7 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
     scratch::write(&ground.home().join("plugins/p/SYMPOSIUM.toml"), manifest);
     let installs = || fs_err::read_to_string(&log).unwrap_or_default().lines().count();
     let mut checks = Checks::default();
-    let (runs, hit, happened) = match fault {
+    let came = match fault {
         Fault::AtOnce | Fault::Massacre => crowd(&ground, fault, chance, &mut checks)?,
         _ => {
             let mut command = ground.command(0, &["tool"]);
@@ -45,7 +46,7 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
             };
             checks.at_worst_failed("tool", &ran.output);
             right(&ran.output, !fault.may_fail(), &mut checks);
-            (1, ran.hit, ran.how)
+            Came::of_one(ran.hit, ran.how)
         }
     };
     if matches!(fault, Fault::AtOnce | Fault::Nothing) {
@@ -63,9 +64,7 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
         left = ground.unfinished()?;
     }
     checks.must(left.is_empty(), || format!("LEFT BEHIND: {left:?}"));
-    let kept = if checks.is_good() { None } else { Some(ground.keep()?) };
-    let (checked, problems) = checks.over();
-    Ok(Seen { area: Area::Install, fault, hit, runs, checked, problems, happened, kept })
+    came.seen((Area::Install, fault), checks, || ground.keep())
 }
 
 /// It said what it has to say, and nothing else; perhaps it did not come to that.
@@ -80,7 +79,7 @@ fn crowd(
     fault: Fault,
     chance: &mut Chance,
     checks: &mut Checks,
-) -> anyhow::Result<(usize, bool, String)> {
+) -> anyhow::Result<Came> {
     let mut running: Vec<Child> = Vec::new();
     for at in 0..3 + chance.below(3) {
         running.push(ground.command(at, &["tool"]).spawn()?);
@@ -88,19 +87,11 @@ fn crowd(
     }
     let runs = running.len();
     let mut killed = 0;
-    for mut child in running {
-        let mut dies = fault == Fault::Massacre && chance.percent(60);
-        if dies {
-            std::thread::sleep(chance.moment(60));
-            dies = child.try_wait()?.is_none();
-            child.kill()?;
-        }
-        killed += usize::from(dies);
-        let output = child.wait_with_output()?;
-        if !dies {
-            right(&output, true, checks);
+    for child in running {
+        match ending(child, fault, chance, 60)? {
+            None => killed += 1,
+            Some(output) => right(&output, true, checks),
         }
     }
-    let hit = fault == Fault::AtOnce || killed > 0;
-    Ok((runs, hit, format!("{runs} at once, {killed} killed")))
+    Ok(Came::of_crowd(fault, runs, killed, "at once"))
 }

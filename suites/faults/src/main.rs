@@ -13,6 +13,7 @@
 //! | [`area`] | what is broken, by what, and what must be true afterwards |
 //! | [`fault`] | what goes wrong |
 //! | [`ground`] | a user with a home, workspaces and a plugin, and commands to which something happens there |
+//! | [`crowd`] | commands at once, some of which are killed |
 //! | [`disk`] | a small disk, and what fills it |
 //! | [`sync`], [`install`], [`hooks`], [`trust`], [`agent`], [`task`], [`plan`], [`records`], [`upkeep`] | a round of each area |
 //! | [`exhaustive`] | the tests of single rooms that break things at every point |
@@ -29,6 +30,7 @@
 
 mod agent;
 mod area;
+mod crowd;
 mod disk;
 mod exhaustive;
 mod fault;

@@ -17,7 +17,7 @@ use crate::{
     area::Area,
     fault::Fault,
     ground::{Ground, Ran},
-    seen::{Checks, Seen, said},
+    seen::{Came, Checks, Seen, said},
     task::processes,
 };
 
@@ -102,10 +102,8 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
     let mut checks = Checks::default();
     let (hit, happened) = broken(&stage, fault, chance, &mut checks)?;
     resumed(&stage, fault, chance, &mut checks)?;
-    let kept = if checks.is_good() { None } else { Some(stage.ground.keep()?) };
-    let (checked, problems) = checks.over();
-    let happened = format!("{tasks} tasks, {happened}");
-    Ok(Seen { area: Area::Plan, fault, hit, runs: 1, checked, problems, happened, kept })
+    let came = Came::of_one(hit, format!("{tasks} tasks, {happened}"));
+    came.seen((Area::Plan, fault), checks, || stage.ground.keep())
 }
 
 /// Runs the plan while it goes wrong; whether it did, and how.

@@ -7,9 +7,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     area::Area,
+    crowd::ending,
     fault::Fault,
     ground::Ground,
-    seen::{Checks, Seen},
+    seen::{Came, Checks, Seen},
 };
 
 /// Somebody else's records, long enough that they are not written in one piece.
@@ -74,24 +75,17 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
     ground.prepare(0, &["audit", "import", "theirs.toml"])?;
     scratch::write(&ground.workspace(0).join("theirs.toml"), theirs(120));
     let mut checks = Checks::default();
-    let (runs, hit, happened) = match fault {
+    let came = match fault {
         Fault::AtOnce | Fault::Massacre => crowd(&ground, fault, chance, &mut checks)?,
         _ => single(&ground, fault, chance, &mut checks)?,
     };
-    let mut left = ground.unfinished()?;
-    if !left.is_empty() {
-        ground.run(0, &["doctor", "--fix"])?;
-        left = ground.unfinished()?;
-    }
-    checks.must(left.is_empty(), || format!("LEFT BEHIND: {left:?}"));
+    ground.is_tidy(&mut checks)?;
     checks.worked("audit", &ground.run(0, &["audit"])?);
     let config = fs_err::read_to_string(ground.home().join("config.toml"))?;
     checks.must(config.contains("# mine\n") && config.contains(" # mine too\n"), || {
         format!("LOST: a comment of the user's: {config:?}")
     });
-    let kept = if checks.is_good() { None } else { Some(ground.keep()?) };
-    let (checked, problems) = checks.over();
-    Ok(Seen { area: Area::Records, fault, hit, runs, checked, problems, happened, kept })
+    came.seen((Area::Records, fault), checks, || ground.keep())
 }
 
 /// One command, to which it happens; then the same once more.
@@ -100,7 +94,7 @@ fn single(
     fault: Fault,
     chance: &mut Chance,
     checks: &mut Checks,
-) -> anyhow::Result<(usize, bool, String)> {
+) -> anyhow::Result<Came> {
     let Deed { args, file, leaves } = deed(ground, chance);
     let (what, look) = (args.join(" "), || fs_err::read_to_string(&file).ok());
     let old = look();
@@ -133,7 +127,7 @@ fn single(
     }
     checks.worked(&what, &ground.run(0, &args)?);
     checks.must(new(&look()), || format!("`{file}` is {:?}", look()));
-    Ok((1, ran.hit, format!("`{what}` {}", ran.how)))
+    Ok(Came::of_one(ran.hit, format!("`{what}` {}", ran.how)))
 }
 
 /// Several who write down something else each, some of whom may be killed.
@@ -142,7 +136,7 @@ fn crowd(
     fault: Fault,
     chance: &mut Chance,
     checks: &mut Checks,
-) -> anyhow::Result<(usize, bool, String)> {
+) -> anyhow::Result<Came> {
     let audits = chance.percent(50);
     let (mut running, mut killed, mut done) = (Vec::new(), 0, Vec::new());
     for at in 0..5 {
@@ -155,18 +149,13 @@ fn crowd(
         std::thread::sleep(chance.moment(15));
     }
     let runs = running.len();
-    for (mut child, word) in running {
-        let mut dies = fault == Fault::Massacre && chance.percent(60);
-        if dies {
-            std::thread::sleep(chance.moment(40));
-            dies = child.try_wait()?.is_none();
-            child.kill()?;
-        }
-        let output = child.wait_with_output()?;
-        killed += usize::from(dies);
-        if !dies {
-            checks.worked(&word, &output);
-            done.push(word);
+    for (child, word) in running {
+        match ending(child, fault, chance, 40)? {
+            None => killed += 1,
+            Some(output) => {
+                checks.worked(&word, &output);
+                done.push(word);
+            }
         }
     }
     let file = match audits {
@@ -179,6 +168,5 @@ fn crowd(
         checks.must(there, || format!("LOST: `{word}` is not in {text:?}"));
     }
     let what = if audits { "audit record" } else { "disable" };
-    let hit = fault == Fault::AtOnce || killed > 0;
-    Ok((runs, hit, format!("{runs} `{what}` at once, {killed} killed")))
+    Ok(Came::of_crowd(fault, runs, killed, &format!("`{what}` at once")))
 }

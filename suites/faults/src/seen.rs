@@ -45,6 +45,44 @@ impl Seen {
     }
 }
 
+/// What came of breaking something.
+#[derive(Debug)]
+pub(crate) struct Came {
+    /// See [`Seen::runs`].
+    pub(crate) runs: usize,
+    /// See [`Seen::hit`].
+    pub(crate) hit: bool,
+    /// See [`Seen::happened`].
+    pub(crate) happened: String,
+}
+
+impl Came {
+    /// Of one command.
+    pub(crate) fn of_one(hit: bool, happened: String) -> Self {
+        Self { runs: 1, hit, happened }
+    }
+
+    /// Of several at once, so many of which were killed.
+    pub(crate) fn of_crowd(fault: Fault, runs: usize, killed: usize, what: &str) -> Self {
+        let hit = fault == Fault::AtOnce || killed > 0;
+        Self { runs, hit, happened: format!("{runs} {what}, {killed} killed") }
+    }
+
+    /// The end of a round. If something is wrong, everything is kept.
+    pub(crate) fn seen(
+        self,
+        (area, fault): (Area, Fault),
+        checks: Checks,
+        keep: impl FnOnce() -> anyhow::Result<Utf8PathBuf>,
+    ) -> anyhow::Result<Seen> {
+        let Self { runs, hit, happened } = self;
+        let Checks { checked, problems } = checks;
+        let kept = if problems.is_empty() { None } else { Some(keep()?) };
+        let problems = problems.into_iter().collect();
+        Ok(Seen { area, fault, hit, runs, checked, problems, happened, kept })
+    }
+}
+
 /// Counts what is looked at, and remembers what is wrong.
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
@@ -82,15 +120,6 @@ impl Checks {
         let silent = output.stdout.is_empty() && output.stderr.is_empty();
         let failed = code.is_some_and(|it| it != 0);
         self.must(!(failed && silent), || format!("`{what}` does not say why: {}", said(output)));
-    }
-
-    pub(crate) fn is_good(&self) -> bool {
-        self.problems.is_empty()
-    }
-
-    /// How much was looked at, and what is wrong.
-    pub(crate) fn over(self) -> (usize, Vec<String>) {
-        (self.checked, self.problems.into_iter().collect())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     area::Area,
     fault::Fault,
     ground::{self, Ground, Node, Tree},
-    seen::{Checks, Seen},
+    seen::{Came, Checks, Seen},
 };
 
 /// Files of hosts in which the user has something already, in a home and in a workspace.
@@ -62,16 +62,14 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
         publish(&ground, 2);
     }
     let mut checks = Checks::default();
-    let (runs, hit, happened) = match fault {
+    let mut came = match fault {
         Fault::AtOnce | Fault::Massacre => crowd(&ground, fault, chance, &mut checks)?,
         _ => single(&ground, fault, chance, &mut checks)?,
     };
     whole(&ground, &before, &mut checks);
     converges(&ground, &before, &mut checks)?;
-    let kept = if checks.is_good() { None } else { Some(ground.keep()?) };
-    let happened = format!("{happened}, scope {scope}, {served} served before");
-    let (checked, problems) = checks.over();
-    Ok(Seen { area: Area::Sync, fault, hit, runs, checked, problems, happened, kept })
+    came.happened.push_str(&format!(", scope {scope}, {served} served before"));
+    came.seen((Area::Sync, fault), checks, || ground.keep())
 }
 
 fn write_own(ground: &Ground, chance: &mut Chance) {
@@ -128,7 +126,7 @@ fn single(
     fault: Fault,
     chance: &mut Chance,
     checks: &mut Checks,
-) -> anyhow::Result<(usize, bool, String)> {
+) -> anyhow::Result<Came> {
     let which = chance.below(ground.workspaces());
     let init = ["init", "--add-agent", "kiro", "--remove-agent", "gemini"];
     let args: &[&str] = match chance.below(10) {
@@ -146,15 +144,15 @@ fn single(
     }
     if args == init {
         let now = fs_err::read_to_string(&config)?;
-        let mended = ground.run(which, args)?;
-        checks.worked(&what, &mended);
+        let again = ground.run(which, args)?;
+        checks.worked(&what, &again);
         let new = fs_err::read_to_string(&config)?;
         checks.must(now == old || now == new, || format!("`config.toml` is neither: {now:?}"));
         checks.must(new.contains("# mine\n") && new.contains(" # mine too\n"), || {
             format!("LOST: a comment of the user's in `config.toml`: {new:?}")
         });
     }
-    Ok((1, ran.hit, format!("`{}` {}", args[0], ran.how)))
+    Ok(Came::of_one(ran.hit, format!("`{}` {}", args[0], ran.how)))
 }
 
 /// Several at once, some of which may be killed.
@@ -163,7 +161,7 @@ fn crowd(
     fault: Fault,
     chance: &mut Chance,
     checks: &mut Checks,
-) -> anyhow::Result<(usize, bool, String)> {
+) -> anyhow::Result<Came> {
     let mut running: Vec<(&str, Child, bool)> = Vec::new();
     for at in 0..4 + chance.below(4) {
         let verb = if chance.percent(80) { "sync" } else { "uninstall" };
@@ -186,8 +184,7 @@ fn crowd(
             checks.worked(verb, &output);
         }
     }
-    let hit = fault == Fault::AtOnce || killed > 0;
-    Ok((runs, hit, format!("{runs} at once, {killed} killed")))
+    Ok(Came::of_crowd(fault, runs, killed, "at once"))
 }
 
 fn format_of(path: &Utf8Path) -> Option<Format> {

@@ -5,9 +5,10 @@ use camino::Utf8Path;
 
 use crate::{
     area::Area,
+    crowd::ending,
     fault::Fault,
     ground::Ground,
-    seen::{Checks, Seen},
+    seen::{Came, Checks, Seen},
 };
 
 fn skill(version: &str) -> String {
@@ -40,7 +41,7 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
     let look = || files.clone().map(|file| fs_err::read_to_string(file).unwrap_or_default());
     let (old, what) = (look(), args.join(" "));
     let mut checks = Checks::default();
-    let (runs, hit, happened) = if matches!(fault, Fault::AtOnce | Fault::Massacre) {
+    let came = if matches!(fault, Fault::AtOnce | Fault::Massacre) {
         crowd(&ground, fault, args, chance, &mut checks)?
     } else {
         let ran = ground.under(fault, ground.command(0, args), chance)?;
@@ -48,7 +49,7 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
         if !fault.may_fail() {
             checks.worked(&what, &ran.output);
         }
-        (1, ran.hit, format!("`{what}` {}", ran.how))
+        Came::of_one(ran.hit, format!("`{what}` {}", ran.how))
     };
     let now = look();
     let installed = ground.workspace(0).join(".claude/skills/usage/SKILL.md");
@@ -71,15 +72,8 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
     });
     let text = fs_err::read_to_string(&installed).unwrap_or_default();
     checks.must(text == skill("0.3.2"), || format!("what was agreed to is not there: {text:?}"));
-    let mut left = ground.unfinished()?;
-    if !left.is_empty() {
-        ground.run(0, &["doctor", "--fix"])?;
-        left = ground.unfinished()?;
-    }
-    checks.must(left.is_empty(), || format!("LEFT BEHIND: {left:?}"));
-    let kept = if checks.is_good() { None } else { Some(ground.keep()?) };
-    let (checked, problems) = checks.over();
-    Ok(Seen { area: Area::Trust, fault, hit, runs, checked, problems, happened, kept })
+    ground.is_tidy(&mut checks)?;
+    came.seen((Area::Trust, fault), checks, || ground.keep())
 }
 
 /// Several who do the same at once, some of whom may be killed.
@@ -89,23 +83,15 @@ fn crowd(
     args: &[&str],
     chance: &mut Chance,
     checks: &mut Checks,
-) -> anyhow::Result<(usize, bool, String)> {
+) -> anyhow::Result<Came> {
     let (what, runs) = (args.join(" "), 4);
     let started: Result<Vec<_>, _> = (0..runs).map(|_| ground.command(0, args).spawn()).collect();
     let mut killed = 0;
-    for mut child in started? {
-        let mut dies = fault == Fault::Massacre && chance.percent(60);
-        if dies {
-            std::thread::sleep(chance.moment(80));
-            dies = child.try_wait()?.is_none();
-            child.kill()?;
-        }
-        killed += usize::from(dies);
-        let output = child.wait_with_output()?;
-        if !dies {
-            checks.worked(&what, &output);
+    for child in started? {
+        match ending(child, fault, chance, 80)? {
+            None => killed += 1,
+            Some(output) => checks.worked(&what, &output),
         }
     }
-    let hit = fault == Fault::AtOnce || killed > 0;
-    Ok((runs, hit, format!("{runs} `{what}` at once, {killed} killed")))
+    Ok(Came::of_crowd(fault, runs, killed, &format!("`{what}` at once")))
 }

@@ -1,13 +1,16 @@
 //! What is fetched, cleared up and replaced: done again, it works, and nothing of the user's is gone.
 
+use std::process::Output;
+
 use agents_testkit::{chance::Chance, repo::Repo, scratch};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     area::Area,
+    crowd::ending,
     fault::Fault,
     ground::{Ground, Tree, differences},
-    seen::{Checks, Seen, said},
+    seen::{Came, Checks, Seen, said},
 };
 
 /// Takes everything of ours away; what the others do is done again afterwards.
@@ -31,6 +34,11 @@ const DEEDS: [&[&str]; 9] = [
 
 /// Those that several do at once without being in each other's way.
 const TOGETHER: [usize; 6] = [0, 1, 3, 4, 5, 6];
+
+/// It ends with 1 if there is something to say about this machine.
+fn finds(args: &[&str], output: &Output) -> bool {
+    args[0] == "doctor" && output.status.code() == Some(1)
+}
 
 fn skill(version: usize) -> String {
     format!(
@@ -91,9 +99,7 @@ impl Stage {
     /// The same once more, which must work now.
     fn again(&self, args: &[&str], checks: &mut Checks) -> anyhow::Result<()> {
         let (what, output) = (args.join(" "), self.ground.run(0, args)?);
-        // It ends with 1 if there is something to say about this machine.
-        let finds = args == ["doctor", "--fix"] && output.status.code() == Some(1);
-        checks.must(output.status.success() || finds, || {
+        checks.must(output.status.success() || finds(args, &output), || {
             format!("`{what}` does not work afterwards: {}", said(&output))
         });
         Ok(())
@@ -129,14 +135,12 @@ impl Stage {
 pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> anyhow::Result<Seen> {
     let stage = Stage::new(program, fault)?;
     let mut checks = Checks::default();
-    let (runs, hit, happened) = match fault {
+    let came = match fault {
         Fault::AtOnce | Fault::Massacre => crowd(&stage, fault, chance, &mut checks)?,
         _ => single(&stage, fault, chance, &mut checks)?,
     };
     stage.untouched(&mut checks)?;
-    let kept = if checks.is_good() { None } else { Some(stage.ground.keep()?) };
-    let (checked, problems) = checks.over();
-    Ok(Seen { area: Area::Upkeep, fault, hit, runs, checked, problems, happened, kept })
+    came.seen((Area::Upkeep, fault), checks, || stage.ground.keep())
 }
 
 /// One command, to which it happens; then the same once more.
@@ -145,7 +149,7 @@ fn single(
     fault: Fault,
     chance: &mut Chance,
     checks: &mut Checks,
-) -> anyhow::Result<(usize, bool, String)> {
+) -> anyhow::Result<Came> {
     let mut args = DEEDS[chance.below(DEEDS.len())];
     let mut ran = stage.ground.under(fault, stage.ground.command(0, args), chance)?;
     // Some have little to do: then it happens to another one.
@@ -158,8 +162,7 @@ fn single(
     }
     let what = args.join(" ");
     checks.at_worst_failed(&what, &ran.output);
-    let finds = args[0] == "doctor" && ran.output.status.code() == Some(1);
-    if !fault.may_fail() && !finds {
+    if !fault.may_fail() && !finds(args, &ran.output) {
         checks.worked(&what, &ran.output);
     }
     let says = stage.says();
@@ -179,7 +182,7 @@ fn single(
         checks.must(args != UPDATE || says == "new\n", || format!("the program says {says:?}"));
         stage.whole(checks)?;
     }
-    Ok((1, ran.hit, format!("`{what}` {}", ran.how)))
+    Ok(Came::of_one(ran.hit, format!("`{what}` {}", ran.how)))
 }
 
 /// Several of them at once, some of which may be killed.
@@ -188,7 +191,7 @@ fn crowd(
     fault: Fault,
     chance: &mut Chance,
     checks: &mut Checks,
-) -> anyhow::Result<(usize, bool, String)> {
+) -> anyhow::Result<Came> {
     let (mut running, mut killed) = (Vec::new(), 0);
     for _ in 0..5 {
         let args = DEEDS[TOGETHER[chance.below(TOGETHER.len())]];
@@ -196,21 +199,15 @@ fn crowd(
         std::thread::sleep(chance.moment(30));
     }
     let runs = running.len();
-    for (mut child, args) in running {
-        let mut dies = fault == Fault::Massacre && chance.percent(60);
-        if dies {
-            std::thread::sleep(chance.moment(40));
-            dies = child.try_wait()?.is_none();
-            child.kill()?;
-        }
-        let output = child.wait_with_output()?;
-        killed += usize::from(dies);
-        let finds = args[0] == "doctor" && output.status.code() == Some(1);
-        if !dies && !finds {
+    for (child, args) in running {
+        let Some(output) = ending(child, fault, chance, 40)? else {
+            killed += 1;
+            continue;
+        };
+        if !finds(args, &output) {
             checks.worked(&args.join(" "), &output);
         }
     }
     stage.whole(checks)?;
-    let hit = fault == Fault::AtOnce || killed > 0;
-    Ok((runs, hit, format!("{runs} at once, {killed} killed")))
+    Ok(Came::of_crowd(fault, runs, killed, "at once"))
 }

@@ -15,7 +15,7 @@ use crate::{
     area::Area,
     fault::Fault,
     ground::Ground,
-    seen::{Seen, said},
+    seen::{Came, Seen, said},
     task::{
         judge::Judge,
         processes::{self, Part},
@@ -150,17 +150,16 @@ pub(crate) fn round(fault: Fault, chance: &mut Chance, program: &Utf8Path) -> an
     }
     judge.processes(&[]);
     let (acknowledged, checks) = judge.over();
-    let kept = if checks.is_good() { None } else { Some(world.keep()?) };
-    processes::below(&world.root()).iter().for_each(processes::Process::kill);
     let states: Vec<String> = states.iter().map(|(it, count)| format!("{count} {it}")).collect();
     let runs = stage.clients.len();
     let happened = format!(
         "{runs} runs: {}; {acknowledged} turns seen by the model, {resumed} resumed",
         states.join(", ")
     );
-    let (checked, problems) = checks.over();
-    let hit = struck && fault.happened(world.noticed());
-    Ok(Seen { area: Area::Task, fault, hit, runs, checked, problems, happened, kept })
+    let came = Came { runs, hit: struck && fault.happened(world.noticed()), happened };
+    let seen = came.seen((Area::Task, fault), checks, || world.keep())?;
+    processes::below(&world.root()).iter().for_each(processes::Process::kill);
+    Ok(seen)
 }
 
 /// Starts runs, and lets something go wrong while they start or work. Whether it did.
