@@ -36,6 +36,7 @@ mod weed;
 
 use std::{io::Write as _, num::NonZero, process::ExitCode};
 
+use agents_system::process::Call;
 use anyhow::Context as _;
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
@@ -86,11 +87,12 @@ fn main() -> anyhow::Result<ExitCode> {
     let ground = Ground { scratch: scratch()?, root, tools, jobs, before, only: args.only };
     let mut page = fs_err::read_to_string(ground.root.join(PAGE))?;
     let mut explained = Explained::parse(&page);
+    let when = when(&ground.root)?;
     let (mut rows, mut wrong) = (Vec::new(), 0);
     for room in rooms.iter().copied() {
         let tally = attempt::attempt(room, &ground)?;
         let unexplained = explained.unexplained(&tally.not_noticed);
-        rows.push(page::row(room, &tally, unexplained.len()));
+        rows.push(page::row(room, &tally, unexplained.len(), &when));
         let mut out = std::io::stdout().lock();
         for change in &unexplained {
             writeln!(out, "{}", change.name())?;
@@ -102,7 +104,7 @@ fn main() -> anyhow::Result<ExitCode> {
         say(&format!("explained, and noticed or no longer there: {explanation}"));
     }
     if args.update_docs {
-        page = page::update(&page, rows.clone())
+        page = page::update(&page, &rows)
             .with_context(|| format!("`{PAGE}` has no table of rooms"))?;
         fs_err::write(ground.root.join(PAGE), page)?;
     }
@@ -116,6 +118,19 @@ fn main() -> anyhow::Result<ExitCode> {
         say(&format!("{} explanations of `{PAGE}` that explain nothing", stale.len()));
     }
     Ok(if wrong + stale.len() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Today, and the commit whose code is changed.
+fn when(root: &Utf8Path) -> anyhow::Result<String> {
+    let said = |program: &str, args: &[&str]| -> anyhow::Result<String> {
+        let came = Call::new(program).args(args.iter().copied()).cwd(root).capture()?;
+        anyhow::ensure!(came.status.success(), "`{program} {}` failed", args.join(" "));
+        Ok(came.stdout_text().trim().to_owned())
+    };
+    let commit = said("git", &["rev-parse", "--short", "HEAD"])?;
+    let changed = said("git", &["status", "--porcelain", "--", "crates"])?;
+    let manner = if changed.is_empty() { "" } else { " with changes" };
+    Ok(format!("{}, {commit}{manner}", said("date", &["-u", "+%F"])?))
 }
 
 /// Beside where this program was built.

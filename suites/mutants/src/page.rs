@@ -11,7 +11,7 @@ use crate::{
 /// Below the root.
 pub(crate) const PAGE: &str = "docs/real-coverage.md";
 
-const HEAD: [&str; 8] = [
+const HEAD: [&str; 9] = [
     "room",
     "what",
     "changes",
@@ -20,7 +20,11 @@ const HEAD: [&str; 8] = [
     "without an end",
     "not noticed",
     "of them explained",
+    "when, at which commit",
 ];
+
+/// The words by which the table is found.
+const BEGINS: &str = "| room | what | changes |";
 
 /// Changes that stay, each for one place.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,8 +75,8 @@ fn cells(line: &str) -> Vec<String> {
     line.split('|').map(|it| it.trim().replace('\0', "|")).collect()
 }
 
-/// The row of a room.
-pub(crate) fn row(room: Room, tally: &Tally, unexplained: usize) -> Vec<String> {
+/// The row of a room, and when it was tried.
+pub(crate) fn row(room: Room, tally: &Tally, unexplained: usize, when: &str) -> Vec<String> {
     let explained = tally.not_noticed.len() - unexplained;
     let figures = [
         tally.changes,
@@ -83,27 +87,34 @@ pub(crate) fn row(room: Room, tally: &Tally, unexplained: usize) -> Vec<String> 
         explained,
     ];
     let words = [format!("`{}`", room.name), room.what.to_owned()];
-    words.into_iter().chain(figures.map(|it| it.to_string())).collect()
+    let figures = figures.map(|it| it.to_string());
+    words.into_iter().chain(figures).chain([when.to_owned()]).collect()
+}
+
+/// The row of a room of which nothing is known: one that is not on the page would not be missed.
+fn unknown(room: Room) -> Vec<String> {
+    let words = [format!("`{}`", room.name), room.what.to_owned()];
+    words.into_iter().chain(std::iter::repeat("-".to_owned())).take(HEAD.len()).collect()
 }
 
 pub(crate) fn table(rows: Vec<Vec<String>>) -> String {
     hosts_suite::table::render(&HEAD, rows)
 }
 
-/// The page with these rows in its table; rooms that were not tried keep theirs.
-pub(crate) fn update(page: &str, mut rows: Vec<Vec<String>>) -> Option<String> {
-    let start = page.find("| room | what | changes |")?;
+/// The page with these rows in its table; rooms that were not tried keep theirs, if it still has the same columns.
+pub(crate) fn update(page: &str, tried: &[Vec<String>]) -> Option<String> {
+    let start = page.find(BEGINS)?;
     let length = page[start..].find("\n\n")? + 1;
-    let old = page[start..start + length].lines().skip(2).map(cells);
-    let is_new = |old: &Vec<String>| rows.iter().all(|it| it.first() != old.first());
-    let kept: Vec<_> = old.filter(is_new).collect();
-    rows.extend(kept);
-    let place = |row: &Vec<String>| {
-        let name = row.first().map(|it| it.trim_matches('`'));
-        ROOMS.iter().position(|it| Some(it.name) == name)
-    };
-    rows.sort_by_key(place);
-    Some(format!("{}{}{}", &page[..start], table(rows), &page[start + length..]))
+    let mut lines = page[start..start + length].lines().map(cells);
+    let is_same = lines.next().is_some_and(|head| head == HEAD);
+    // After the head comes a rule.
+    let old: Vec<_> = lines.skip(1).filter(|it| is_same && it.len() == HEAD.len()).collect();
+    let rows = ROOMS.map(|room| {
+        let name = format!("`{}`", room.name);
+        let known = tried.iter().chain(&old).find(|row| row.first() == Some(&name));
+        known.cloned().unwrap_or_else(|| unknown(room))
+    });
+    Some(format!("{}{}{}", &page[..start], table(rows.to_vec()), &page[start + length..]))
 }
 
 #[cfg(test)]
@@ -142,21 +153,58 @@ mod tests {
         assert_eq!(explained.stale(&[room("tool")]), [gone]);
     }
 
-    #[test]
-    fn rooms_that_were_not_tried_keep_their_row() {
-        let old = |name: &str| [name, "w", "1", "2", "3", "4", "5", "6"].map(str::to_owned);
-        let page = format!(
-            "before\n\n{}\nafter\n",
-            table(vec![old("`tool`").to_vec(), old("`hook`").to_vec()])
-        );
+    const WHEN: &str = "2026-11-18, abc";
+
+    fn page(head: &[&str], rows: &[&[&str]]) -> String {
+        let rows = rows.iter().map(|row| row.iter().map(|it| (*it).to_owned()).collect());
+        format!("before\n\n{}\nafter\n", hosts_suite::table::render(head, rows))
+    }
+
+    fn tried() -> Vec<Vec<String>> {
         let tally =
             Tally { changes: 9, noticed: 8, not_noticed: vec![change()], ..Tally::default() };
-        let hook = room("hook");
-        let new = update(&page, vec![row(hook, &tally, 0)]).unwrap();
-        let expected = page.replace("| `hook` | w | 1 | 2 | 3 | 4 | 5 | 6 |\n", "").replace(
-            "| `tool`",
-            &format!("| `hook` | {} | 9 | 0 | 8 | 0 | 1 | 1 |\n| `tool`", hook.what),
-        );
-        assert_eq!(new, expected);
+        vec![row(room("hook"), &tally, 0, WHEN)]
+    }
+
+    /// The rows of a page, by the names of their rooms.
+    fn row_of(page: &str, name: &str) -> Vec<String> {
+        let row = page.lines().find(|it| it.starts_with(&format!("| `{name}` |")));
+        cells(row.unwrap()).split_off(2)
+    }
+
+    #[test]
+    fn rooms_that_were_not_tried_keep_their_row() {
+        let tool = ["`tool`", "w", "1", "2", "3", "4", "5", "6", "long ago"];
+        let hook = ["`hook`", "w", "1", "2", "3", "4", "5", "6", "long ago"];
+        let new = update(&page(&HEAD, &[&tool, &hook]), &tried()).unwrap();
+        assert!(new.starts_with("before\n\n| room |") && new.ends_with(" |\n\nafter\n"), "{new}");
+        assert_eq!(row_of(&new, "hook"), ["9", "0", "8", "0", "1", "1", WHEN]);
+        assert_eq!(row_of(&new, "tool"), tool[2..]);
+        assert_eq!(row_of(&new, "plan"), ["-"; 7]);
+        assert_eq!(new.matches("| `").count(), ROOMS.len(), "a row for each room: {new}");
+        let places = ROOMS.map(|it| new.find(&format!("| `{}` |", it.name)));
+        assert!(places.is_sorted(), "in their order: {new}");
+        assert_eq!(update(&new, &[]).unwrap(), new);
+    }
+
+    #[test]
+    fn rows_of_other_columns_are_dropped() {
+        let short = ["`tool`", "w", "1", "2", "3", "4", "5", "6"];
+        let new = update(&page(&HEAD, &[&short]), &tried()).unwrap();
+        assert_eq!(row_of(&new, "tool"), ["-"; 7]);
+        // As many cells, which mean something else.
+        let mut head = HEAD;
+        head[4] = "no switch";
+        let other = ["`tool`", "w", "1", "2", "3", "4", "5", "6", "7"];
+        let new = update(&page(&head, &[&other]), &tried()).unwrap();
+        assert_eq!(row_of(&new, "tool"), ["-"; 7]);
+        assert!(!new.contains("no switch"), "{new}");
+    }
+
+    #[test]
+    fn the_page_has_the_columns_of_this_suite() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/real-coverage.md");
+        let page = fs_err::read_to_string(path).unwrap();
+        assert_eq!(update(&page, &[]).unwrap(), page);
     }
 }
