@@ -336,7 +336,7 @@ fn the_oldest_rust_is_the_same_everywhere() {
     let (_, oldest) = manifest.split_once("rust-version = \"").unwrap();
     let oldest = oldest.split('"').next().unwrap();
     for (file, words) in [
-        ("README.md", format!("{oldest} or newer) and git")),
+        ("README.md", format!("a Rust toolchain ({oldest} or newer)")),
         ("docs/release.md", format!("{oldest} or newer (`rust-version`")),
         (".github/workflows/ci.yml", format!("RUSTUP_TOOLCHAIN: \"{oldest}\"")),
     ] {
