@@ -28,7 +28,7 @@ pub(crate) use agent::{AgentCommand, EditAgentArgs, NewAgentArgs, UnpackArgs};
 #[cfg(feature = "http")]
 pub(crate) use dashboard::DashboardArgs;
 pub(crate) use doctor::DoctorArgs;
-pub(crate) use examples::{as_typed, manual, with_examples};
+pub(crate) use examples::{as_typed, manual, typed_name, with_examples};
 pub(crate) use later::Later;
 pub(crate) use mcp::McpArgs;
 pub(crate) use model::ModelCommand;
@@ -65,7 +65,7 @@ pub(crate) type Args = Typed<Command>;
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Flags {
-    /// Print one JSON document instead of text
+    /// Print JSON: one document, or one event a line from commands that run tasks
     #[arg(long, global = true, display_order = 901)]
     pub(crate) json: bool,
     /// Print results and errors only
@@ -273,7 +273,7 @@ What sub-agents may do without asking is set here, and callers cannot widen it."
         after_help = "Only this machine can reach it, and only with its address, which is new each time."
     )]
     Dashboard(DashboardArgs),
-    /// Run tasks of plans for a Restate cluster, until Ctrl-C
+    /// Run tasks of plans for a Restate cluster, until Ctrl-C (needs the feature `restate`)
     #[command(
         after_help = "Model keys are those of this machine and stay here. `[engine.restate]` in the configuration says where the server is."
     )]

@@ -16,7 +16,7 @@ use agents_plugin::{
 use serde::Serialize;
 
 use crate::{
-    args::{self, Args, Command, builtin_audience, flags_of, grammar},
+    args::{self, Args, Command, builtin_audience, flags_of},
     failure::Failure,
     here::{BrokenWorkspace, Here, visit},
     output::Output,
@@ -27,6 +27,9 @@ use crate::{
 pub(crate) const HUMANS: &str = "Commands for humans";
 /// See [`HUMANS`].
 pub(crate) const AGENTS: &str = "Commands for agents";
+
+/// The last line of the overview, for those who are new.
+const CLOSING: &str = "\nSee what it does in a sample workspace: `cargo agents tour`";
 
 /// Which help is wanted.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,7 +49,9 @@ pub(crate) fn wanted(parsed: &Result<Args, clap::Error>, argv: &[OsString]) -> O
                 Some(built_in_path(&typed[1..]).map_or(Wanted::Overview, Wanted::BuiltIn))
             }
             // `cargo agents --help <name>`: the flag was meant for us.
-            Some(Command::External(_)) if args.flags.help => Some(Wanted::Overview),
+            Some(Command::External(typed)) if args.flags.help => {
+                Some(built_in_path(typed).map_or(Wanted::Overview, Wanted::BuiltIn))
+            }
             Some(Command::External(_)) => None,
             Some(_) if args.flags.help => {
                 Some(built_in_path(&argv[1..]).map_or(Wanted::Overview, Wanted::BuiltIn))
@@ -60,21 +65,28 @@ pub(crate) fn wanted(parsed: &Result<Args, clap::Error>, argv: &[OsString]) -> O
     }
 }
 
-/// The deepest built-in command that the words name.
+/// The deepest built-in command that the words name, as people type it.
 fn built_in_path(words: &[OsString]) -> Option<Vec<String>> {
-    let grammar = grammar();
+    let grammar = typed_grammar();
     let (mut command, mut path) = (&grammar, Vec::new());
     let mut words = words.iter().filter_map(|word| word.to_str());
     while let Some(word) = words.next() {
         if word == "--update" || word == "--color" {
             words.next();
         } else if !word.starts_with('-') {
-            let Some(inner) = command.find_subcommand(word) else { break };
+            let Some(inner) = command.find_subcommand(args::typed_name(word)) else { break };
             command = inner;
-            path.push(word.to_owned());
+            path.push(inner.get_name().to_owned());
         }
     }
     (!path.is_empty()).then_some(path)
+}
+
+/// The whole grammar with the names that people type, ready to render help.
+fn typed_grammar() -> clap::Command {
+    let mut grammar = args::as_typed();
+    grammar.build();
+    grammar
 }
 
 /// Prints it.
@@ -85,7 +97,7 @@ pub(crate) fn show(
 ) -> Result<ExitCode, Failure> {
     match wanted {
         Wanted::BuiltIn(path) => {
-            let grammar = grammar();
+            let grammar = typed_grammar();
             // `path` was made by walking the same grammar.
             let command =
                 path.iter().try_fold(&grammar, |command, name| command.find_subcommand(name));
@@ -155,6 +167,7 @@ fn overview(here: &Here<'_>, output: &Output) -> Result<(), Failure> {
     }
     output.text(heading_line("Options", output))?;
     output.line(options.trim_matches('\n'))?;
+    output.line(CLOSING)?;
     mention_problems(here, output);
     Ok(())
 }
@@ -258,6 +271,10 @@ mod tests {
         check("--update none plugin list --help", built_in(&["plugin", "list"]));
         check("help plugin list", built_in(&["plugin", "list"]));
         check("plugin cache prune --help", built_in(&["plugin", "cache", "prune"]));
+        // People do not know it by the name of its program.
+        for line in ["help crate-info", "--help crate-info", "__crate-info --help"] {
+            check(line, built_in(&["crate-info"]));
+        }
         check("plugin list", None);
         // A plugin's command owns its help; the flag before the name is ours.
         check("demo --help", None);

@@ -4,7 +4,10 @@ use std::ffi::OsString;
 
 use agents_testkit::book::{self, blocks, prose};
 use camino::{Utf8Path, Utf8PathBuf};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{
+    CommandFactory as _,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 use super::{Args, Command, parse};
 
@@ -27,6 +30,20 @@ fn the_program_understands_every_command_of_its_pages() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(understood > 250, "only {understood} commands were found");
+}
+
+#[test]
+fn the_page_of_what_is_fetched_when_names_every_command() {
+    let page = book::read(Utf8Path::new("docs/configuration.md"));
+    let section = page.split("\n## ").find(|it| it.starts_with("What is fetched when")).unwrap();
+    let named = |name: &str| {
+        section.contains(&format!("`{name}`")) || section.contains(&format!("`{name} "))
+    };
+    let grammar = Args::command();
+    let visible = grammar.get_subcommands().filter(|it| !it.is_hide_set());
+    let missing: Vec<&str> =
+        visible.map(clap::Command::get_name).filter(|name| !named(name)).collect();
+    assert!(missing.is_empty(), "docs/configuration.md does not say what {missing:?} may fetch");
 }
 
 /// Of the plugins in examples.

@@ -11,7 +11,7 @@ pub(crate) struct DoctorArgs {
     /// Which ones to probe; by default, all that are installed
     #[arg(value_name = "HOST", requires = "probe")]
     pub(crate) hosts: Vec<String>,
-    /// How long each of them may take
+    /// How long each of them may take with `--probe`
     #[arg(long, value_name = "SECONDS", requires = "probe", default_value_t = 120)]
     pub(crate) timeout: u64,
 }

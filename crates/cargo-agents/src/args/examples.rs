@@ -9,6 +9,9 @@ use super::Args;
 /// A line to type, without `cargo agents`, and what it is for where that is not plain.
 type Example = (&'static str, &'static str);
 
+/// The command of a first-party plugin: as the plugin calls it, and as people do.
+const CRATE_INFO: (&str, &str) = ("__crate-info", "crate-info");
+
 /// By the words of the command.
 const EXAMPLES: &[(&str, &[Example])] = &[
     (
@@ -379,10 +382,15 @@ pub(crate) fn manual() -> clap::Command {
 /// The grammar with the name of the first-party plugin that people type, not that of its program, and with what authors of hooks type,
 /// which the overview leaves out.
 pub(crate) fn as_typed() -> clap::Command {
-    let named = Args::command().mut_subcommand("__crate-info", |command| {
-        command.name("crate-info").display_name("cargo-agents-crate-info").hide(false)
+    let named = Args::command().mut_subcommand(CRATE_INFO.0, |command| {
+        command.name(CRATE_INFO.1).display_name("cargo-agents-crate-info").hide(false)
     });
     named.mut_subcommand("hook", |command| command.hide(false))
+}
+
+/// The word for a command that people type.
+pub(crate) fn typed_name(word: &str) -> &str {
+    if word == CRATE_INFO.0 { CRATE_INFO.1 } else { word }
 }
 
 fn exemplified(command: clap::Command, path: &str) -> clap::Command {

@@ -38,7 +38,7 @@ pub(crate) enum ModelCommand {
         #[arg(long, value_name = "FILE")]
         script: Utf8PathBuf,
         /// The port; any free one by default
-        #[arg(long, default_value_t = 0)]
+        #[arg(long, default_value_t = 0, hide_default_value = true)]
         port: u16,
     },
 }

@@ -228,7 +228,7 @@ pub(crate) struct PlanManner {
     /// Leave the changes made in worktrees on branches
     #[arg(long)]
     pub(crate) on_branch: bool,
-    /// Where tasks run; a continued run stays where it was unless this says otherwise
+    /// Where tasks run; a continued run stays where it was unless this says otherwise (`restate` needs the feature `restate`)
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub(crate) engine: Option<Engine>,
     /// Reuse no results of earlier runs, even if nothing they depend on has changed
@@ -254,7 +254,7 @@ pub(crate) enum Engine {
     /// In this process
     #[default]
     Local,
-    /// On the workers of a Restate cluster, see `cargo agents worker`
+    /// On the workers of a Restate cluster, see `cargo agents worker` (needs the feature `restate`)
     Restate,
 }
 

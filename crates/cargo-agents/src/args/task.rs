@@ -14,7 +14,7 @@ use super::agent::NamedAgents;
 pub(crate) enum TaskCommand {
     /// Give an agent something to do, watch it, and get its result
     #[command(
-        override_usage = "cargo agents task run [OPTIONS] [AGENT] <PROMPT>",
+        allow_missing_positional = true,
         after_help = "The exit code is 0 if the task completed, 1 if it failed or ran out of something, 3 if a rule forbade it,
 4 if the model could not be reached, 130 if it was cancelled."
     )]
@@ -121,9 +121,10 @@ All of them start, or none. Results are in the order of the file.")]
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArgs {
-    /// The agent, and what is to be done; only the latter to have the agent chosen. `-` reads it from standard input
-    #[arg(required = true, num_args = 1..=2, value_names = ["AGENT", "PROMPT"])]
-    pub(crate) words: Vec<String>,
+    /// Who does it; by default, the agent that fits best
+    pub(crate) agent: Option<String>,
+    /// What is to be done; `-` reads it from standard input
+    pub(crate) prompt: String,
     /// What the result must look like: a JSON Schema, or a file that holds one
     #[arg(long, value_name = "SCHEMA")]
     pub(crate) schema: Option<String>,
@@ -165,7 +166,7 @@ pub(crate) struct ResumeArgs {
 impl RunArgs {
     /// Whether what is to be done stands on standard input.
     pub(crate) fn reads_input(&self) -> bool {
-        self.words.last().is_some_and(|it| it == "-")
+        self.prompt == "-"
     }
 }
 

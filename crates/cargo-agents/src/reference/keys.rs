@@ -8,7 +8,7 @@ use agents_model::settings::ModelSettings;
 use agents_plan::engine::settings::RestateSettings;
 use agents_plugin::{
     config::{Config, ConfigError, Setting},
-    manifest::{Manner, parse::parse_manifest},
+    manifest::{EVENTS, HOSTS, Manner, parse::parse_manifest},
 };
 use agents_system::{dirs::Dirs, finding::Finding};
 use agents_task::{secret::SecretSettings, settings::TaskSettings, telemetry::TelemetrySettings};
@@ -276,4 +276,16 @@ fn the_page_of_manifests_holds_every_key() {
     let elsewhere: Vec<String> = read.iter().filter(is_told_otherwise).cloned().collect();
     let elsewhere: Vec<&str> = elsewhere.iter().map(String::as_str).collect();
     compare(rows, read, &elsewhere, &text);
+}
+
+#[test]
+fn the_page_of_the_manifest_has_every_event_and_host() {
+    let page = book::read("docs/manifest.md".into());
+    let row = |key: &str| {
+        let row = page.lines().find(|it| it.starts_with(&format!("| `{key}` | string |"))).unwrap();
+        let meaning = row.split(" | ").last().unwrap();
+        meaning.split('`').skip(1).step_by(2).collect::<BTreeSet<&str>>()
+    };
+    assert_eq!(row("event"), EVENTS.iter().copied().collect());
+    assert_eq!(row("agent"), HOSTS.iter().copied().collect());
 }

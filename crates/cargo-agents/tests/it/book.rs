@@ -85,6 +85,24 @@ fn commands_are_typed_or_there_is_a_reason() {
     assert!(wrong.is_empty(), "commands that no test types, without a reason: {wrong:?}");
 }
 
+/// Whoever types what a page to start with shows has done everything that it takes.
+#[test]
+fn pages_to_start_with_do_nothing_that_they_do_not_show() {
+    let (mut hidden, mut seen) = (Vec::new(), 0);
+    for page in pages().into_iter().filter(|page| page.starts_with("docs/start")) {
+        seen += 1;
+        for (number, line) in read(&page).lines().enumerate() {
+            let is_hidden = |word: &&str| line.trim_start().starts_with(&format!("<!-- {word}: "));
+            if ["do", "in", "copy"].iter().any(is_hidden) {
+                hidden.push(format!("{page}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    let hidden = hidden.join("\n");
+    assert!(hidden.is_empty(), "steps that no reader sees; show them as commands:\n{hidden}");
+    assert!(seen >= 3, "only {seen} pages were found");
+}
+
 /// Whoever adds a piece is told which files to touch.
 #[test]
 fn every_path_that_is_named_is_there() {

@@ -90,13 +90,13 @@ fn the_help_of_an_empty_home_reads_like_this() {
       uninstall    Take back everything that `sync` ever wrote
       update       Show what changed in the crates whose plugins you use, and accept it
       use          Turn a plugin on, here or everywhere
-      worker       Run tasks of plans for a Restate cluster, until Ctrl-C
+      worker       Run tasks of plans for a Restate cluster, until Ctrl-C (needs the feature `restate`)
 
     Commands for agents:
       crate-info   Find a crate's sources, at the version this workspace uses
 
     Options:
-          --json            Print one JSON document instead of text
+          --json            Print JSON: one document, or one event a line from commands that run tasks
       -q, --quiet           Print results and errors only
       -v, --verbose         Also print what is merely worth knowing
           --offline         Never use the network
@@ -107,6 +107,8 @@ fn the_help_of_an_empty_home_reads_like_this() {
           --color <WHEN>    When to use colours [default: auto] [possible values: auto, always, never]
       -h, --help            Print help
       -V, --version         Print version
+
+    See what it does in a sample workspace: `cargo agents tour`
     ");
 }
 

@@ -40,8 +40,8 @@ and in `no-publish.sh` beside it:
 case $(cat) in *"cargo publish"*) echo "releases are made by CI; push a tag instead" >&2; exit 2 ;; esac
 ```
 
-`cargo agents sync` registers it with the coding agents that you use and installs what it needs; nothing is installed while one of
-them waits. In Rust it takes ten lines: see `crates/hook/examples`. Try it without a coding agent, with the input that
+`cargo agents sync` registers it with the coding agents that you use and installs what it needs; nothing is installed during a
+hook call. In Rust it takes ten lines: see [the examples](../crates/hook/examples). Try it without a coding agent, with the input that
 one would send:
 
 ```console
@@ -159,13 +159,13 @@ says.
 const LOSSES: &str = r"
 ## What a host can be told
 
-At each event a host understands only some answers. What it does not understand becomes the nearest thing that it
-does, which is never more permissive, and `hook explain` says so:
+At each event a host understands only some answers. Before a tool call every host that has hooks understands a denial. What a host does not understand becomes the nearest thing that it
+does, which is never more permissive where it can be denied at all, and `hook explain` says so:
 
 - `ask`: before a tool, denied; the reason says that the user must approve. `PermissionRequest` asks anyway.
 - another input: denied; the reason holds the input to use.
 - stop: denied, with the reason; at `Stop` and `SubagentStop` nothing, since it stops anyway.
-- deny: the model is told the reason as context, or else the user.
+- deny, where nothing can be denied any more or the host does not let us (the result of a tool; a prompt in Copilot, Kiro, Antigravity and Goose): it goes on, and the model is told the reason as context, or else the user.
 - another output: denied with the output as the reason, or else told as context.
 - context: added to the reason of a denial, or else told to the user.
 - allow, message, suppress: nothing.

@@ -14,6 +14,8 @@
 //! | `not run: WHY` | the block is left out; if a command in backquotes stands before the reason, what begins with it |
 //! | `with: FEATURE`, `without: FEATURE` | the block is for those who have this, or do not |
 //!
+//! Pages in `docs/start` have no `in`, `copy` or `do`: whoever types what they show gets everywhere.
+//!
 //! Paths begin in `~/src`, unless they begin with `~/`.
 
 use super::blocks::{Block, blocks};

@@ -124,9 +124,14 @@ impl Reader {
                 let assignment = command.trim_start_matches("export ");
                 let (name, _) = assignment.split_once('=').unwrap();
                 let value = self.run(&format!("{command}; printf %s \"${name}\"")).printed;
-                // As it is, not as it is shown.
-                let home = self.scratch.path("home");
-                self.exported.push((name.to_owned(), value.replace(SHOWN_HOME, home.as_str())));
+                self.exported.push((name.to_owned(), self.unshown(&value)));
+            }
+            Step::Do(command) | Step::Type(command, _) if command.starts_with("cd ") => {
+                let seen = self.run(&format!("{command} && pwd"));
+                if !seen.succeeded {
+                    return Some(format!("`{command}` failed:\n{}", seen.printed));
+                }
+                self.at = self.unshown(seen.printed.trim_end()).into();
             }
             Step::Do(command) => {
                 let seen = self.run(&command);
@@ -192,6 +197,11 @@ impl Reader {
     fn shown(&self, text: &str) -> String {
         let text = text.replace(self.scratch.path("home").as_str(), SHOWN_HOME);
         self.ports.iter().fold(text, |text, (shown, here)| text.replace(here, shown))
+    }
+
+    /// What was shown, as it is here.
+    fn unshown(&self, text: &str) -> String {
+        text.replace(SHOWN_HOME, self.scratch.path("home").as_str())
     }
 
     /// A shell that does this, and knows nothing of whoever runs the test.
@@ -271,6 +281,14 @@ fn what_fails_is_shown_to_fail() {
         let said = Reader::with("/usr/bin/true").follow(&page(lines));
         assert_eq!(said.len(), complaints, "{lines}: {said:?}");
     }
+}
+
+#[test]
+fn whoever_goes_somewhere_is_there_for_the_rest_of_the_page() {
+    let page = "```console\n$ mkdir -p a/b\n$ cd a\n$ pwd\n/home/ann/src/a\n```\n```console\ncd b\n```\n```console\n$ pwd\n/home/ann/src/a/b\n$ cd ~\n$ pwd\n/home/ann\n```\n";
+    assert_eq!(Reader::with("/usr/bin/true").follow(page), Vec::<String>::new());
+    let nowhere = "```console\n$ cd a\n$ pwd\n/home/ann/src\n```\n";
+    assert_eq!(Reader::with("/usr/bin/true").follow(nowhere).len(), 1);
 }
 
 #[test]

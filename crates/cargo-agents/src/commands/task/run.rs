@@ -10,13 +10,8 @@ use super::{
 use crate::{args::RunArgs, failure::Failure, settings::Settings};
 
 pub(super) fn job(settings: &Settings, args: &RunArgs, input: Input) -> Result<Job, Failure> {
-    let (agent, prompt) = match args.words.as_slice() {
-        [agent, prompt, ..] => (Some(agent.clone()), prompt),
-        [prompt] => (None, prompt),
-        [] => (None, &String::new()),
-    };
-    let prompt = if args.reads_input() { input.text()? } else { prompt.clone() };
-    let mut request = TaskRequest { agent, prompt, ..TaskRequest::default() };
+    let prompt = if args.reads_input() { input.text()? } else { args.prompt.clone() };
+    let mut request = TaskRequest { agent: args.agent.clone(), prompt, ..TaskRequest::default() };
     if let Some(text) = &args.schema {
         request.schema = Some(schema(text, &settings.cwd)?);
     }
