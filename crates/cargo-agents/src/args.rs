@@ -151,7 +151,7 @@ pub(crate) enum Command {
     },
     /// Show what `sync` would change, line by line
     Diff {
-        /// Only this skill
+        /// Only this skill, agent or MCP server, or `events` for hooks
         name: Option<String>,
     },
     /// Show what changed in the crates whose plugins you use, and accept it
