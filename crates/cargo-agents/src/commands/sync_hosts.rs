@@ -49,9 +49,12 @@ pub(crate) enum Mode {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SyncHostsDocument {
-    /// Whether the changes were made
+    /// Whether the changes were made; not, if none of them could be
     applied: bool,
+    /// What was done, or would be
     changes: Vec<ChangeView>,
+    /// How many changes could not be made; the findings say why
+    failed: usize,
     /// How many things are as they should be
     unchanged: usize,
     /// What changed, or would change, in `agents.lock`
@@ -82,7 +85,10 @@ struct ChangeView {
 
 /// What was done, or would be.
 pub(super) struct Brought {
+    /// With the changes that were made, or would be.
     pub(super) plan: Plan,
+    /// The changes that could not be made.
+    pub(super) undone: Vec<Change>,
     pub(super) findings: Vec<Finding>,
     /// What changed, or would change, in `agents.lock`.
     pub(super) agreements: Vec<String>,
@@ -168,13 +174,15 @@ pub(super) fn bring(
         let places = Places::below(&settings.dirs.state).remembering(&settings.dirs.cache);
         settings.progress.begin("Bringing hosts up to date");
         let desired = &wanted.desired;
-        let plan = match mode {
+        let (plan, undone) = match mode {
             Mode::Apply => {
                 let applied = sync(&places, desired, root, edited, &settings.progress)?;
                 findings.extend(applied.failed);
-                applied.plan
+                (applied.plan, applied.undone)
             }
-            Mode::DryRun | Mode::Check | Mode::Diff => preview(&places, desired, root, edited)?,
+            Mode::DryRun | Mode::Check | Mode::Diff => {
+                (preview(&places, desired, root, edited)?, Vec::new())
+            }
         };
         settings.progress.end();
         findings.extend(plan.findings.iter().cloned());
@@ -184,7 +192,7 @@ pub(super) fn bring(
             Mode::Apply | Mode::DryRun | Mode::Check => BTreeMap::new(),
         };
         let waiting = consent::waiting(here);
-        Ok(Brought { plan, findings, agreements, settled, waiting, names, contents })
+        Ok(Brought { plan, undone, findings, agreements, settled, waiting, names, contents })
     })
 }
 
@@ -194,6 +202,11 @@ impl Brought {
         let drift = mode == Mode::Check && !(self.plan.is_empty() && self.agreements.is_empty());
         let failed = self.findings.iter().any(|it| it.severity == Severity::Error);
         if drift || failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+
+    /// How many things could not be changed, counted as those that were.
+    fn failed(&self) -> usize {
+        self.undone.iter().map(|change| view(change).len()).sum()
     }
 
     /// The same as `sync` prints it.
@@ -238,10 +251,11 @@ pub(super) fn take_back(
     mode: Mode,
 ) -> Result<Brought, Failure> {
     let places = Places::below(&settings.dirs.state);
-    let (mut failed, mut plans) = (Vec::new(), Vec::new());
+    let (mut failed, mut undone, mut plans) = (Vec::new(), Vec::new(), Vec::new());
     if mode == Mode::Apply {
         for done in uninstall(&places, edited, &settings.progress)? {
             failed.extend(done.failed);
+            undone.extend(done.undone);
             plans.push(done.plan);
         }
     } else {
@@ -254,6 +268,7 @@ pub(super) fn take_back(
     }
     Ok(Brought {
         plan,
+        undone,
         findings,
         agreements: Vec::new(),
         settled: None,
@@ -350,11 +365,16 @@ fn report(
         }
     };
     // Rows are for reading; what is as it should be is counted by things, and so is what is not.
-    output.line(match views.len() {
-        0 => format!("{nothing}, {} unchanged.", plan.unchanged),
-        1 => format!("1 change, {} unchanged.{done}", plan.unchanged),
-        count => format!("{count} changes, {} unchanged.{done}", plan.unchanged),
-    })?;
+    let (failed, unchanged) = (brought.failed(), plan.unchanged);
+    let mut parts = vec![match views.len() {
+        0 if failed > 0 => "No change".to_owned(),
+        0 => nothing.to_owned(),
+        1 => "1 change".to_owned(),
+        count => format!("{count} changes"),
+    }];
+    parts.extend((failed > 0).then(|| format!("{failed} failed")));
+    let done = if views.is_empty() { "" } else { done };
+    output.line(format!("{}, {unchanged} unchanged.{done}", parts.join(", ")))?;
     output.flush()?;
     output.findings(findings);
     if let Some(waiting) = &brought.waiting {
@@ -364,9 +384,11 @@ fn report(
 }
 
 fn document(changes: Vec<ChangeView>, brought: &Brought, mode: Mode) -> SyncHostsDocument {
+    let failed = brought.failed();
     SyncHostsDocument {
-        applied: mode == Mode::Apply,
+        applied: mode == Mode::Apply && (failed == 0 || !changes.is_empty()),
         changes,
+        failed,
         unchanged: brought.plan.unchanged,
         agreements: brought.agreements.clone(),
         findings: brought.findings.iter().chain(&brought.waiting).map(FindingView::from).collect(),

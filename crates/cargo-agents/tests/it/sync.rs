@@ -491,3 +491,19 @@ fn a_diff_of_one_name_shows_its_lines_and_refuses_a_name_that_nothing_has() {
     }
     assert_eq!(synced.run(&["diff", "nosuch"]).code, Some(2));
 }
+
+#[test]
+fn what_could_not_be_written_is_counted_as_failed_and_not_listed_as_done() {
+    let synced = Synced::new();
+    scratch::write(&synced.root().join(".claude/skills"), "in the way\n");
+    let run = synced.run(&["sync"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stdout.contains("serde-derive  new       codex\n"), "{run:?}");
+    assert!(run.stdout.contains(" changes, 1 failed, 0 unchanged.\n"), "{run:?}");
+    assert_eq!(run.stderr.matches("not written: ").count(), 1, "{run:?}");
+    let run = synced.run(&["sync"]);
+    assert!(run.stdout.starts_with("No change, 1 failed, "), "{run:?}");
+    let json = synced.world.json(&["sync"]);
+    let said = (&json["applied"], &json["failed"], json["changes"].as_array().unwrap().len());
+    assert_eq!(said, (&false.into(), &1.into(), 0), "{json}");
+}
