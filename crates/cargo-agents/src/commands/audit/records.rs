@@ -1,6 +1,6 @@
 //! Records: reading all of them, adding one, taking over somebody else's.
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
 use agents_install::{
     Update,
@@ -56,7 +56,11 @@ pub(crate) fn all_records(
 fn load(file: &Utf8Path) -> Result<Option<Records>, Failure> {
     match fs_err::read_to_string(file) {
         Ok(text) => parse(file, &text).map(Some),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // Not even text, so no records either.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(no_records(file).details("it is no text"))
+        }
         Err(error) => Err(Failure::new(ErrorKind::Failure, error.to_string())),
     }
 }
@@ -70,9 +74,12 @@ fn parse(file: &Utf8Path, text: &str) -> Result<Records, Failure> {
                 None => it.message.clone(),
             })
             .collect();
-        Failure::new(ErrorKind::Usage, format!("`{file}` holds no valid records"))
-            .details(said.join("\n"))
+        no_records(file).details(said.join("\n"))
     })
+}
+
+fn no_records(file: &Utf8Path) -> Failure {
+    Failure::new(ErrorKind::Usage, format!("`{file}` holds no valid records"))
 }
 
 /// Signs off what is there now.
@@ -136,6 +143,7 @@ pub(super) fn import(
     let (file, origin) = if file.is_file() {
         (file.clone(), file.to_string())
     } else {
+        refuse_missing(&file, from)?;
         let address = GitAddress::parse(from).map_err(|error| {
             Failure::new(
                 ErrorKind::Usage,
@@ -166,6 +174,17 @@ pub(super) fn import(
     let what = if count == 1 { "1 record".to_owned() } else { format!("{count} records") };
     output.line(format!("Imported: {what} into `{into}`"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What can only be a path must be there: git would say about it that a network failed.
+fn refuse_missing(file: &Utf8Path, from: &str) -> Result<(), Failure> {
+    let place = from.strip_prefix("file://").map_or(file, Utf8Path::new);
+    let is_path = place != file || from.starts_with(['/', '.']) || from.ends_with(".toml");
+    if !is_path || from.starts_with("http") || place.exists() {
+        return Ok(());
+    }
+    let said = format!("there is neither a file nor a repository at `{place}`");
+    Err(Failure::new(ErrorKind::Usage, said))
 }
 
 /// As git knows the user, else as the system does.
