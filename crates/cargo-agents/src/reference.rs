@@ -46,7 +46,7 @@ fn the_page_of_commands_holds_all_of_them() {
          in the current directory.\n\n\
          ## Options that every command has\n\n```text\n{}\n```\n\n\
          ## Exit codes\n\n| code | `kind` in `--json` | when |\n|---|---|---|\n| 0 | | done |\n{}{}{}{}{}{}\n\
-         A plugin's command exits with its program's code. A closed pipe (`| head`) is not a failure.\n",
+         A plugin's command exits with its program's code. A closed pipe (`| head`) is not a failure, and hides none.\n",
         everywhere.render_help().to_string().trim_end(),
         exit(
             ErrorKind::Failure,

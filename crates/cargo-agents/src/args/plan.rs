@@ -110,7 +110,7 @@ pub(crate) struct PlanShowArgs {
     /// How it is drawn
     #[arg(long, value_enum, default_value_t = DrawingFormat::Text)]
     pub(crate) format: DrawingFormat,
-    /// Write to this file instead of standard output
+    /// Write to this file instead of standard output; not with `--json`
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<Utf8PathBuf>,
     #[command(flatten)]

@@ -44,7 +44,7 @@ All of them start, or none. Results are in the order of the file.")]
         /// How it is written
         #[arg(long, value_enum, default_value_t = PageFormat::Text)]
         format: PageFormat,
-        /// Write to this file instead of standard output
+        /// Write to this file instead of standard output; not with `--json`
         #[arg(short, long, value_name = "FILE")]
         output: Option<Utf8PathBuf>,
     },

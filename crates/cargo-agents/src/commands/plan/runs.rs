@@ -188,7 +188,7 @@ pub(super) fn logs(
                 output.line(event.logged())?;
             }
         }
-        output.flush()?;
+        output.reach()?;
         if follow == Follow::No || !lives || process::interrupted() {
             return Ok(ExitCode::SUCCESS);
         }

@@ -47,7 +47,7 @@ pub(super) fn run(
             output.line(&pending[..end])?;
             pending.drain(..=end);
         }
-        output.flush()?;
+        output.reach()?;
         if follow == Follow::No || !lives || process::interrupted() {
             return Ok(ExitCode::SUCCESS);
         }
