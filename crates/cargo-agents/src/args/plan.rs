@@ -10,6 +10,7 @@ use clap::{Subcommand, ValueEnum};
 use super::{
     agent::NamedAgents,
     task::{Mode, time},
+    tool_rule,
 };
 
 #[derive(Debug, Subcommand)]
@@ -217,7 +218,7 @@ pub(crate) struct PlanManner {
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
     /// Let them do this without asking, such as `edit` or `bash(cargo *)`
-    #[arg(long, value_name = "TOOL")]
+    #[arg(long, value_name = "TOOL", value_parser = tool_rule)]
     pub(crate) allow: Vec<String>,
     /// Give them this secret without asking, if their definitions list it
     #[arg(long = "secret", value_name = "NAME")]

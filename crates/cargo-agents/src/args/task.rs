@@ -8,7 +8,7 @@ use agents_system::span;
 use camino::Utf8PathBuf;
 use clap::{Subcommand, ValueEnum};
 
-use super::agent::NamedAgents;
+use super::{agent::NamedAgents, tool_rule};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
@@ -210,7 +210,7 @@ pub(crate) enum PageFormat {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Manner {
     /// Only these of the tools it would have
-    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',', value_parser = tool_rule)]
     pub(crate) tools: Vec<String>,
     /// Acceptable models, best first
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
@@ -222,7 +222,7 @@ pub(crate) struct Manner {
     #[arg(long)]
     pub(crate) plan: bool,
     /// Let it do this without asking, such as `edit` or `bash(cargo *)`
-    #[arg(long, value_name = "TOOL")]
+    #[arg(long, value_name = "TOOL", value_parser = tool_rule)]
     pub(crate) allow: Vec<String>,
     /// Give it this secret without asking, if its definition lists it
     #[arg(long = "secret", value_name = "NAME")]

@@ -5,7 +5,11 @@ use agents_task::{Batch, batch_file};
 use camino::Utf8Path;
 
 use super::{assignment::Input, grants, work::Job};
-use crate::{args::BatchArgs, failure::Failure, settings::Settings};
+use crate::{
+    args::{BatchArgs, tool_rule},
+    failure::Failure,
+    settings::Settings,
+};
 
 pub(super) fn job(settings: &Settings, args: &BatchArgs, input: Input) -> Result<Job, Failure> {
     let (file, text) = if args.reads_input() {
@@ -17,6 +21,9 @@ pub(super) fn job(settings: &Settings, args: &BatchArgs, input: Input) -> Result
         (file, text)
     };
     let mut batch = parse(&file, &text)?;
+    for tool in batch.tasks.iter().flat_map(|task| &task.tools) {
+        tool_rule(tool).map_err(|why| refused(&file, &why))?;
+    }
     batch.tasks.iter_mut().for_each(|task| args.manner.complete(task));
     if args.concurrency == Some(0) {
         return Err(Failure::new(ErrorKind::Usage, "`--concurrency` is at least 1"));
@@ -35,9 +42,11 @@ pub(super) fn job(settings: &Settings, args: &BatchArgs, input: Input) -> Result
 }
 
 fn parse(file: &Utf8Path, text: &str) -> Result<Batch, Failure> {
-    batch_file::parse(file, text).map_err(|message| {
-        Failure::new(ErrorKind::Usage, format!("`{file}` is not a batch: {message}"))
-            .code(Code::BadRequest)
-            .hint("`cargo agents task batch --help` shows one")
-    })
+    batch_file::parse(file, text).map_err(|message| refused(file, &message))
+}
+
+fn refused(file: &Utf8Path, message: &str) -> Failure {
+    Failure::new(ErrorKind::Usage, format!("`{file}` is not a batch: {message}"))
+        .code(Code::BadRequest)
+        .hint("`cargo agents task batch --help` shows one")
 }
