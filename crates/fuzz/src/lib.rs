@@ -20,6 +20,7 @@
 //! | [`records`], [`kept`] | what we wrote ourselves, and may find torn, edited, or from another version |
 //! | [`programs`], [`peers`] | what cargo, git, servers, agents and interpreters say to us, and what is typed |
 //! | [`doors`] | what clients, editors and browsers say to our own servers |
+//! | [`probes`] | what hosts say to the parts of a probe |
 //! | [`mutate`] | inputs that are changed as what they are, for libFuzzer |
 //! | [`page`] | the page of the book that says what was fuzzed |
 
@@ -45,6 +46,7 @@ pub mod mutate;
 pub mod page;
 pub mod peers;
 pub mod plans;
+pub mod probes;
 pub mod programs;
 pub mod providers;
 pub mod records;

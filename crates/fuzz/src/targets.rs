@@ -6,7 +6,7 @@ use agents_system::edit::Format;
 
 use crate::{
     agents, calls, choices, commands, content, doors, edits, files, hooks, kept, peers, plans,
-    programs, providers, records, settings, tools, values, web, wires,
+    probes, programs, providers, records, settings, tools, values, web, wires,
 };
 
 /// What is run on any bytes.
@@ -197,6 +197,11 @@ pub const TARGETS: &[Target] = &[
         "mcp_server",
         "our MCP server answers each request once, with its id, wherever what it is told is cut, and ends when nobody is there",
         doors::mcp_server,
+    ),
+    target(
+        "notes_server",
+        "the MCP server of a probe answers each request once, with its id, whatever else it is told",
+        probes::notes_server,
     ),
     target(
         "mcp_http",

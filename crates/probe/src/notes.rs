@@ -26,8 +26,8 @@ impl Notes {
     /// # Errors
     /// Somebody went away in the middle, or the file cannot be written.
     pub fn serve(&self, input: impl BufRead, mut output: impl Write) -> io::Result<()> {
-        for line in input.lines() {
-            let Ok(message) = serde_json::from_str::<Value>(&line?) else { continue };
+        for line in input.split(b'\n') {
+            let Ok(message) = serde_json::from_slice::<Value>(&line?) else { continue };
             // What has no id wants no answer.
             let Some(id) = message.get("id") else { continue };
             let mut answer = json!({"jsonrpc": "2.0", "id": id});

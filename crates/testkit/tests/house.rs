@@ -132,6 +132,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "agents-trust",
             "agents-plan",
             "agents-serve",
+            "agents-probe",
         ],
     ),
     // The scripted endpoint is part of the program, and what tests stand on.
@@ -327,6 +328,8 @@ fn every_feature_is_described() {
         let rows = table.lines().map_while(|line| line.strip_prefix("//! | `"));
         let told: BTreeSet<&str> = rows.filter_map(|row| row.split('`').next()).collect();
         assert_eq!(told, features, "the front page of {name}");
+        let on_docs_rs = &package["metadata"]["docs"]["rs"]["all-features"];
+        assert_eq!(on_docs_rs, true, "docs.rs would leave out what features of {name} bring");
     }
 }
 
@@ -339,6 +342,7 @@ fn the_oldest_rust_is_the_same_everywhere() {
         ("README.md", format!("a Rust toolchain ({oldest} or newer)")),
         ("docs/release.md", format!("{oldest} or newer (`rust-version`")),
         (".github/workflows/ci.yml", format!("RUSTUP_TOOLCHAIN: \"{oldest}\"")),
+        (".github/workflows/release.yml", format!("RUSTUP_TOOLCHAIN: \"{oldest}\"")),
     ] {
         let text = fs::read_to_string(root().join(file)).unwrap();
         assert!(text.contains(&words), "{file} names another Rust");

@@ -72,6 +72,7 @@ pub(super) fn meant(journals: &Journals, text: &str) -> Result<RunId, Failure> {
         ids.filter(|id| text == "last" || id.as_str().contains(text)).collect();
     match fitting.len() {
         0 if text == "last" => Err(Failure::new(ErrorKind::Usage, "no plan has run yet")
+            .code(Code::UnknownRun)
             .hint("`cargo agents plan run` starts one")),
         0 => Err(Failure::new(ErrorKind::Usage, format!("there is no run `{text}`"))
             .code(Code::UnknownRun)

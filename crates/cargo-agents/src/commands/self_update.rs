@@ -13,7 +13,7 @@ use agents_plugin::config::{Config, OwnUpdate};
 use agents_system::{
     atomic,
     dirs::Dirs,
-    explain::ErrorKind,
+    explain::{Code, ErrorKind},
     finding::{Finding, Severity},
     process::ending,
 };
@@ -64,7 +64,7 @@ pub(crate) fn run(settings: &Settings, output: &Output) -> Result<ExitCode, Fail
             ErrorKind::Network,
             "`self-update` asks cargo's index, and the network is off",
         );
-        return Err(failure.hint("run it again without `--offline`"));
+        return Err(failure.code(Code::Offline).hint("run it again without `--offline`"));
     }
     let current = current();
     let newest = match newest(settings, ASKED)? {

@@ -96,8 +96,17 @@ fn page(name: &str) -> String {
     book::read(&book::root().join("docs").join(name))
 }
 
-/// The defaults that a page has: in tables with a third column of that name. Of several keys in a row, each has its own, or all have one.
-fn defaults(page: &str) -> Vec<(String, String)> {
+/// What a page says of one key.
+struct Row {
+    key: String,
+    /// What its value is.
+    kind: String,
+    default: Option<String>,
+}
+
+/// What a page says of keys: in tables with columns for the type and the default. Of several keys in a row, each has its own default, or all
+/// have one.
+fn told(page: &str) -> Vec<Row> {
     let (mut of, mut found) = (None::<String>, Vec::new());
     for line in page.lines() {
         let Some(cells) = line.strip_prefix("| ") else {
@@ -105,7 +114,7 @@ fn defaults(page: &str) -> Vec<(String, String)> {
             continue;
         };
         let cells: Vec<&str> = cells.split(" |").map(str::trim).collect();
-        let [first, _, third, ..] = cells[..] else { continue };
+        let [first, kind, third, ..] = cells[..] else { continue };
         if third == "default" {
             let table = first.strip_prefix("key of `[").map(|it| it.trim_end_matches([']', '`']));
             of = (first == "key" || table.is_some()).then(|| table.unwrap_or("").to_owned());
@@ -115,16 +124,74 @@ fn defaults(page: &str) -> Vec<(String, String)> {
             };
             let (names, values) = (quoted(first), quoted(third));
             for (at, name) in names.iter().enumerate() {
-                let Some(value) = values.get(at).or(values.first()) else { continue };
                 let key = match name.split_once("] ") {
                     Some((label, key)) => path(label, key),
                     None => path(table, name),
                 };
-                found.push((key, value.clone()));
+                let default = values.get(at).or(values.first()).cloned();
+                found.push(Row { key, kind: kind.to_owned(), default });
             }
         }
     }
     found
+}
+
+/// What all that read the configuration find wrong with a text.
+fn complaints(text: &str) -> Vec<Finding> {
+    let scratch = Scratch::new();
+    let dirs = Dirs::below(scratch.root());
+    let file = Config::file(&dirs);
+    fs_err::create_dir_all(&dirs.config).unwrap();
+    fs_err::write(&file, text).unwrap();
+    let told: [Option<ConfigError>; 7] = [
+        Config::load(&dirs).err(),
+        TaskSettings::parse(&file, text).err(),
+        RestateSettings::parse(&file, text).err(),
+        TelemetrySettings::parse(&file, text).err(),
+        SecretSettings::parse(&file, text, &dirs.config).err(),
+        ToolSettings::parse(&file, text, &dirs.config).err(),
+        ModelSettings::parse(&file, text, &dirs.config).err(),
+    ];
+    let findings = told.into_iter().flatten().map(|error| match error {
+        ConfigError::Invalid { findings, .. } => findings,
+        error => panic!("{error}\n{text}"),
+    });
+    findings.flatten().collect()
+}
+
+/// A configuration with one key in it.
+fn with_key(key: &str, value: &str) -> String {
+    let Some((table, key)) = key.rsplit_once('.') else { return format!("{key} = {value}\n") };
+    let lists = ["registry", "tasks.start-hooks", "tasks.stop-hooks", "models.known"];
+    let head = match table.rsplit_once('.') {
+        _ if lists.contains(&table) => format!("[[{table}]]"),
+        Some((list, _)) if lists.contains(&list) => format!("[[{list}]]\n[{table}]"),
+        _ => format!("[{table}]"),
+    };
+    format!("{head}\n{key} = {value}\n")
+}
+
+/// Values of a type as a page calls it, and one of another.
+fn samples(kind: &str) -> Option<(Vec<String>, &'static str)> {
+    let words = || kind.split('`').skip(1).step_by(2).map(str::to_owned);
+    let (good, bad): (Vec<String>, _) = match kind {
+        "boolean" => (vec!["true".to_owned()], "\"yes\""),
+        it if it.starts_with("number") => {
+            (std::iter::once("3".to_owned()).chain(words()).collect(), "\"many\"")
+        }
+        it if it.starts_with("list of") => (
+            std::iter::once("[]".to_owned()).chain(words().filter(|it| it.contains('"'))).collect(),
+            "1",
+        ),
+        it if it.starts_with("time") => {
+            (vec!["\"90s\"".to_owned(), "\"2h\"".to_owned()], "\"soon\"")
+        }
+        it if it.starts_with("dollars") => (vec!["\"0.50\"".to_owned()], "\"cheap\""),
+        it if it.starts_with("`\"") => (words().collect(), "\"qqqqqq\""),
+        it if it.starts_with("table") => return None,
+        _ => (Vec::new(), "1"),
+    };
+    Some((good, bad))
 }
 
 /// Holds `rows` against what is `read`; the keys of `elsewhere` are known by other words, which the text has.
@@ -167,25 +234,7 @@ fn the_pages_of_the_configuration_hold_every_key() {
         "[models.known.price]",
     ];
     let text: String = tables.iter().map(|table| format!("{table}\n{STRANGE} = 1\n")).collect();
-    let scratch = Scratch::new();
-    let dirs = Dirs::below(scratch.root());
-    let file = Config::file(&dirs);
-    fs_err::create_dir_all(&dirs.config).unwrap();
-    fs_err::write(&file, &text).unwrap();
-    let told: [Option<ConfigError>; 7] = [
-        Config::load(&dirs).err(),
-        TaskSettings::parse(&file, &text).err(),
-        RestateSettings::parse(&file, &text).err(),
-        TelemetrySettings::parse(&file, &text).err(),
-        SecretSettings::parse(&file, &text, &dirs.config).err(),
-        ToolSettings::parse(&file, &text, &dirs.config).err(),
-        ModelSettings::parse(&file, &text, &dirs.config).err(),
-    ];
-    let mut read = Keys::new();
-    for error in told {
-        let Some(ConfigError::Invalid { findings, .. }) = error else { panic!("{error:?}") };
-        read.extend(allowed(&findings));
-    }
+    let mut read = allowed(&complaints(&text));
     // What anybody may call as they like.
     read.extend(["roles", "aliases", "agents"].map(|it| format!("models.{it}.NAME")));
     let pages = ["configuration.md", "models.md", "tools.md", "secrets.md", "telemetry.md"];
@@ -200,7 +249,8 @@ fn the_pages_of_the_configuration_have_the_defaults_that_count() {
     let scratch = Scratch::new();
     let shown = commands::config::all(&Dirs::below(scratch.root())).unwrap();
     let pages = ["configuration.md", "tools.md", "telemetry.md"];
-    let told: Vec<_> = pages.iter().flat_map(|name| defaults(&page(name))).collect();
+    let told = pages.iter().flat_map(|name| told(&page(name)));
+    let told: Vec<_> = told.filter_map(|it| Some((it.key, it.default?))).collect();
     assert!(shown.len() > 30 && told.len() > 30, "{shown:?}\n{told:?}");
     let is_same = |value: &str, setting: &Setting| {
         let parsed: Result<toml::Table, _> = toml::from_str(&format!("v = {value}"));
@@ -223,6 +273,27 @@ fn the_pages_of_the_configuration_have_the_defaults_that_count() {
             || key.starts_with("web.search.");
         assert!(is_shown(key) || excused, "nobody shows that `{key}` is `{value}`");
     }
+}
+
+#[test]
+fn the_pages_of_the_configuration_have_the_types_that_are_read() {
+    let pages = ["configuration.md", "tools.md", "telemetry.md"];
+    let mut tried = 0;
+    for row in pages.iter().flat_map(|name| told(&page(name))) {
+        let Some((good, bad)) = samples(&row.kind) else { continue };
+        let name = row.key.rsplit('.').next().unwrap();
+        let refuses = |value: &str| {
+            let found = complaints(&with_key(&row.key, value));
+            found.into_iter().find(|it| it.message.contains(&format!("`{name}`")))
+        };
+        for value in good {
+            let refused = refuses(&value);
+            assert!(refused.is_none(), "`{} = {value}` is {}: {refused:?}", row.key, row.kind);
+        }
+        assert!(refuses(bad).is_some(), "`{} = {bad}` is not {}, and is read", row.key, row.kind);
+        tried += 1;
+    }
+    assert!(tried > 40, "only {tried} types were found");
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! A page as a terminal shows it.
 
+/// Where the pages are read by those who have only the program.
+const BOOK: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs");
+
 /// Without what only tests read.
 pub(super) fn without_remarks(page: &str) -> String {
     let kept = page.lines().filter(|line| !line.trim_start().starts_with("<!--"));
@@ -30,11 +33,11 @@ pub(super) fn plain(page: &str) -> String {
     text
 }
 
-/// `[words](page.md)` as `words (docs/page.md)`.
+/// `[words](page.md)` as `words (https://…/docs/page.md)`.
 fn unlinked(line: &str) -> String {
     let (mut text, mut rest) = (String::new(), line);
     while let Some((before, words, target, after)) = link(rest) {
-        text.push_str(&format!("{before}{words} (docs/{target})"));
+        text.push_str(&format!("{before}{words} ({BOOK}/{target})"));
         rest = after;
     }
     text.push_str(rest);
@@ -69,10 +72,9 @@ mod tests {
     #[test]
     fn a_terminal_sees_neither_fences_nor_remarks_nor_links() {
         let page = "A.\n\n<!-- do: x -->\n<!-- file: y -->\n```text\n# y\n\nz\n```\n\nMore: [the b](c.md#d), `[sandbox]`.\n";
-        assert_eq!(
-            plain(page),
-            "A.\n\n    # y\n\n    z\n\nMore: the b (docs/c.md#d), `[sandbox]`.\n"
-        );
+        let expected = "A.\n\n    # y\n\n    z\n\nMore: the b (BOOK/c.md#d), `[sandbox]`.\n";
+        assert_eq!(plain(page), expected.replace("BOOK", BOOK));
+        assert!(BOOK.starts_with("https://"), "{BOOK}");
         assert_eq!(
             without_remarks("A.\n\n<!-- do: x -->\n\n```text\nb\n```\n"),
             "A.\n\n```text\nb\n```\n"
