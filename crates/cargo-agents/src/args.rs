@@ -305,6 +305,9 @@ What sub-agents may do without asking is set here, and callers cannot widen it."
         code: Option<String>,
     },
     /// Read or install the manual pages
+    #[command(
+        after_help = "A page is printed as it is (roff), with `--json`, too; `--dir DIR --json` lists what was written."
+    )]
     Man {
         /// Write the pages of all commands into this directory
         #[arg(long, value_name = "DIR", conflicts_with = "command")]
@@ -313,6 +316,8 @@ What sub-agents may do without asking is set here, and callers cannot widen it."
         command: Vec<String>,
     },
     /// Print a completion script for a shell
+    #[command(after_help = "The script is printed as it is, with `--json`, too.
+In bash and fish it also completes `cargo agents`, if they read it when they start; in zsh, cargo's own completion leads to it.")]
     Completions {
         /// Which shell
         #[arg(value_enum)]

@@ -108,42 +108,37 @@ impl Inputs {
 
     /// The bytes of a file, or `None` if there is none.
     pub fn read_bytes(&mut self, path: &Utf8Path) -> io::Result<Option<Vec<u8>>> {
-        let (seen, bytes) = match look_at_file(path)? {
-            Some((stamp, bytes)) => (Seen::File(stamp, digest(&bytes)), Some(bytes)),
-            None => (Seen::Absent, None),
-        };
-        self.note(path.to_owned(), seen);
-        Ok(bytes)
+        self.read_at_most(path, MAX_FILE)
     }
 
     /// The bytes of a regular file of at most `max` bytes, or `None` if there is none. What is larger, is no file or may not be
     /// read is an error, and the answer depends on it all the same: it may be fixed.
     pub fn read_at_most(&mut self, path: &Utf8Path, max: u64) -> io::Result<Option<Vec<u8>>> {
-        match look_at_small_file(path, max) {
-            Ok(Some((stamp, bytes))) => {
-                self.note(path.to_owned(), Seen::File(stamp, digest(&bytes)));
-                Ok(Some(bytes))
-            }
-            Ok(None) => {
-                self.note(path.to_owned(), Seen::Absent);
-                Ok(None)
-            }
-            Err(error) => {
-                self.note(path.to_owned(), stamp_of(path).map_or(Seen::Absent, Seen::Refused));
-                Err(error)
-            }
-        }
+        let looked = look_at_small_file(path, max);
+        self.noted(path, looked, |stamp, bytes| Seen::File(stamp, digest(bytes)))
     }
 
     /// The sorted names in a directory, or `None` if there is no such directory. Names that are not
-    /// UTF-8 are left out.
+    /// UTF-8 are left out. An answer depends on a directory that may not be read as well.
     pub fn list(&mut self, path: &Utf8Path) -> io::Result<Option<Vec<String>>> {
-        let (seen, names) = match look_at_directory(path)? {
-            Some((stamp, names)) => (Seen::Directory(stamp, digest_names(&names)), Some(names)),
-            None => (Seen::Absent, None),
+        let looked = look_at_directory(path);
+        self.noted(path, looked, |stamp, names| Seen::Directory(stamp, digest_names(names)))
+    }
+
+    /// Notes what came of looking at a path, also if nothing did.
+    fn noted<T>(
+        &mut self,
+        path: &Utf8Path,
+        looked: io::Result<Option<(Stamp, T)>>,
+        seen: impl Fn(Stamp, &T) -> Seen,
+    ) -> io::Result<Option<T>> {
+        let noted = match &looked {
+            Ok(Some((stamp, found))) => seen(*stamp, found),
+            Ok(None) => Seen::Absent,
+            Err(_) => stamp_of(path).map_or(Seen::Absent, Seen::Refused),
         };
-        self.note(path.to_owned(), seen);
-        Ok(names)
+        self.note(path.to_owned(), noted);
+        Ok(looked?.map(|(_, found)| found))
     }
 
     /// Whether something is there, whatever it is.

@@ -55,6 +55,7 @@ mod sandbox;
 mod seed_000_flows;
 mod seed_001_subcommands;
 mod seed_promises;
+mod shell;
 mod status;
 mod sync;
 mod tampered;
