@@ -122,6 +122,23 @@ fn records_of_others_count_and_are_kept_apart() {
 }
 
 #[test]
+fn what_was_recorded_or_imported_is_told_as_a_document() {
+    let (ours, theirs) = (Trusting::new(), Trusting::new());
+    let written = theirs.json(&["audit", "record", "usage", "--note", "harmless"]);
+    let file = theirs.path("agents-audits.toml");
+    assert_eq!((&written["file"], written.get("origin")), (&file.as_str().into(), None));
+    let record = &written["records"][0];
+    assert_eq!((&record["what"], &record["who"]), (&"skill usage".into(), &"ada".into()));
+    assert_eq!(record["note"], "harmless");
+    theirs.ok(&["audit", "record", "tiny-sql", "--note", "no hooks"]);
+    let imported = ours.json(&["audit", "import", file.as_str()]);
+    assert_eq!(imported["origin"], file.as_str());
+    let notes: Vec<_> =
+        imported["records"].as_array().unwrap().iter().map(|it| it["note"].clone()).collect();
+    assert_eq!(notes, ["harmless", "no hooks"]);
+}
+
+#[test]
 fn what_is_missing_or_holds_no_records_is_a_usage_error_that_leaves_nothing() {
     let it = Trusting::new();
     let bytes = agents_testkit::scratch::write(&it.path("bytes.toml"), b"\xff\xfe");

@@ -14,6 +14,7 @@ use agents_system::{
 };
 use agents_trust::audit::{AUDIT_FILE, IMPORTED, Record, Records, imported_name, subject};
 use camino::{Utf8Path, Utf8PathBuf};
+use serde::Serialize;
 
 use super::rows::Row;
 use crate::{
@@ -23,6 +24,46 @@ use crate::{
     output::Output,
     settings::Settings,
 };
+
+/// `cargo agents audit record --json` and `… import --json`
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct AuditRecordsDocument {
+    /// The file that they were written into
+    file: String,
+    /// Where somebody else's records were taken from
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    /// What was written
+    records: Vec<WrittenView>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct WrittenView {
+    /// Of the content that somebody has looked at
+    hash: String,
+    /// Its kind and name
+    what: String,
+    /// Where it comes from, in words
+    source: String,
+    who: String,
+    date: String,
+    note: String,
+}
+
+impl From<&Record> for WrittenView {
+    fn from(record: &Record) -> Self {
+        Self {
+            hash: record.hash.to_string(),
+            what: record.what.clone(),
+            source: record.from.clone(),
+            who: record.who.clone(),
+            date: record.date.clone(),
+            note: record.note.clone(),
+        }
+    }
+}
 
 /// Where a record is kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -112,6 +153,7 @@ pub(super) fn record(
     let loaded = ForeignFile::load(&file)?;
     let there = loaded.text().map(|text| parse(&file, text)).transpose()?;
     let mut records = there.unwrap_or_default();
+    let before = records.records.len();
     for row in &meant {
         let Some(hash) = subject(&row.entry) else { continue };
         records.records.push(Record {
@@ -124,6 +166,12 @@ pub(super) fn record(
         });
     }
     loaded.replace(&records.render())?;
+    if output.is_json() {
+        let written = records.records[before..].iter().map(WrittenView::from).collect();
+        let file = file.into_string();
+        output.document(&AuditRecordsDocument { file, origin: None, records: written })?;
+        return Ok(ExitCode::SUCCESS);
+    }
     for row in &meant {
         output.line(format!(
             "Recorded: {} `{}` of {}, by {who}, in `{file}`",
@@ -171,6 +219,12 @@ pub(super) fn import(
     atomic::remove_unfinished(&dir);
     atomic::write(&into, taken.render().as_bytes())
         .map_err(|error| Failure::new(ErrorKind::Failure, error.to_string()))?;
+    if output.is_json() {
+        let written = taken.records.iter().map(WrittenView::from).collect();
+        let (file, origin) = (into.into_string(), taken.origin);
+        output.document(&AuditRecordsDocument { file, origin, records: written })?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let what = if count == 1 { "1 record".to_owned() } else { format!("{count} records") };
     output.line(format!("Imported: {what} into `{into}`"))?;
     Ok(ExitCode::SUCCESS)
