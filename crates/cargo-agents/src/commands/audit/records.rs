@@ -11,6 +11,7 @@ use agents_system::{
     explain::{Code, ErrorKind},
     foreign::ForeignFile,
     process::Call,
+    regular,
 };
 use agents_trust::audit::{AUDIT_FILE, IMPORTED, Record, Records, imported_name, subject};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -54,11 +55,7 @@ pub(crate) fn all_records(
 }
 
 fn load(file: &Utf8Path) -> Result<Option<Records>, Failure> {
-    match fs_err::read_to_string(file) {
-        Ok(text) => parse(file, &text).map(Some),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::new(ErrorKind::Failure, error.to_string())),
-    }
+    regular::read_text(file)?.map(|text| parse(file, &text)).transpose()
 }
 
 fn parse(file: &Utf8Path, text: &str) -> Result<Records, Failure> {

@@ -5,14 +5,14 @@ use agents_task::{Batch, batch_file};
 use camino::Utf8Path;
 
 use super::{assignment::Input, grants, work::Job};
-use crate::{args::BatchArgs, failure::Failure, settings::Settings};
+use crate::{args::BatchArgs, failure::Failure, given, settings::Settings};
 
 pub(super) fn job(settings: &Settings, args: &BatchArgs, input: Input) -> Result<Job, Failure> {
     let (file, text) = if args.reads_input() {
         ("standard input".into(), input.text()?)
     } else {
         let file = settings.cwd.join(&args.file);
-        let text = fs_err::read_to_string(&file)
+        let text = given::text_in(&file)
             .map_err(|error| Failure::new(ErrorKind::Usage, error.to_string()))?;
         (file, text)
     };
