@@ -233,7 +233,7 @@ fn workspaces(ledger: &Ledger, edited: Edited) -> BTreeSet<Utf8PathBuf> {
 fn plan_removal(places: &Places, ledger: &Ledger, workspace: &Utf8Path, edited: Edited) -> Plan {
     let nothing = Desired::default();
     let facts = Facts::look(&nothing, ledger, workspace);
-    let mut plan = Plan::new(&nothing, &facts, ledger, workspace, edited);
+    let mut plan = Plan::of_removal(&facts, ledger, workspace, edited);
     originals::restore(&mut plan, ledger, &places.backups);
     plan
 }

@@ -559,6 +559,18 @@ fn journals_are_looked_through_for_damage() {
 }
 
 #[test]
+fn a_journal_that_is_none_is_a_problem_for_doctor() {
+    let stage = Stage::new(CHAIN_SCRIPT, CHAIN);
+    let run = stage.run(&["run", "plan.toml", "--param", "topic=errors"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let codes = || stage.world.json(&["doctor"])["problems"].to_string();
+    assert!(!codes().contains("journal-broken"), "{}", codes());
+    let id = stage.document(&["list"])["runs"][0]["run"].as_str().unwrap().to_owned();
+    scratch::write(&stage.state_dir().join(format!("plans/{id}/journal.db")), "no database");
+    assert!(codes().contains("journal-broken") && codes().contains(&id), "{}", codes());
+}
+
+#[test]
 fn events_can_be_followed_until_the_run_has_ended() {
     let stage = Stage::new(SLOW_SCRIPT, SLOW);
     let mut child = stage.until(&RUN_SLOW, "waits");

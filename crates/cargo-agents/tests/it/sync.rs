@@ -212,7 +212,8 @@ fn what_was_kept_because_it_was_edited_goes_when_that_is_said_later() {
         scratch::write(&skill, format!("{SKILL}And I say so.\n"));
         synced.plugin("crates = [\"absent\"]");
         let run = synced.run(&[command]);
-        assert!(run.stderr.contains("`cargo agents sync --overwrite` removes it"), "{run:?}");
+        let hint = format!("`cargo agents {command} --overwrite` removes it");
+        assert!(run.stderr.contains(&hint), "{run:?}");
         assert!(skill.exists());
         synced.ok(&[command, "--overwrite"]);
         assert!(!skill.exists(), "{command}");

@@ -1,6 +1,6 @@
 //! Records: reading all of them, adding one, taking over somebody else's.
 
-use std::{io, process::ExitCode};
+use std::process::ExitCode;
 
 use agents_install::{
     Update,
@@ -9,8 +9,9 @@ use agents_install::{
 use agents_system::{
     atomic, env,
     explain::{Code, ErrorKind},
-    foreign::ForeignFile,
+    foreign::{ForeignError, ForeignFile},
     process::Call,
+    regular,
 };
 use agents_trust::audit::{AUDIT_FILE, IMPORTED, Record, Records, imported_name, subject};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -95,15 +96,12 @@ pub(crate) fn all_records(
 }
 
 fn load(file: &Utf8Path) -> Result<Option<Records>, Failure> {
-    match fs_err::read_to_string(file) {
-        Ok(text) => parse(file, &text).map(Some),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+    let text = regular::read_text(file).map_err(|error| match error {
         // Not even text, so no records either.
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            Err(no_records(file).details("it is no text"))
-        }
-        Err(error) => Err(Failure::new(ErrorKind::Failure, error.to_string())),
-    }
+        ForeignError::NotUtf8 { .. } => no_records(file).details("it is no text"),
+        error => error.into(),
+    })?;
+    text.map(|text| parse(file, &text)).transpose()
 }
 
 fn parse(file: &Utf8Path, text: &str) -> Result<Records, Failure> {

@@ -8,6 +8,7 @@ use super::{assignment::Input, grants, work::Job};
 use crate::{
     args::{BatchArgs, tool_rule},
     failure::Failure,
+    given,
     settings::Settings,
 };
 
@@ -16,7 +17,7 @@ pub(super) fn job(settings: &Settings, args: &BatchArgs, input: Input) -> Result
         ("standard input".into(), input.text()?)
     } else {
         let file = settings.cwd.join(&args.file);
-        let text = fs_err::read_to_string(&file)
+        let text = given::text_in(&file)
             .map_err(|error| Failure::new(ErrorKind::Usage, error.to_string()))?;
         (file, text)
     };
