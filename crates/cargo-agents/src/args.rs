@@ -15,6 +15,7 @@ mod parse;
 mod plan;
 mod secret;
 mod task;
+mod tool_rule;
 mod worker;
 
 use std::ffi::OsString;
@@ -41,6 +42,7 @@ pub(crate) use secret::SecretCommand;
 pub(crate) use task::{
     BatchArgs, Lasting, Manner, Mode, PageFormat, ResumeArgs, RunArgs, TaskCommand,
 };
+pub(crate) use tool_rule::{PLUGIN, tool_rule};
 pub(crate) use worker::WorkerArgs;
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
@@ -151,7 +153,7 @@ pub(crate) enum Command {
     },
     /// Show what `sync` would change, line by line
     Diff {
-        /// Only this skill
+        /// Only this skill, agent or MCP server, or `events` for hooks
         name: Option<String>,
     },
     /// Show what changed in the crates whose plugins you use, and accept it
@@ -303,6 +305,9 @@ What sub-agents may do without asking is set here, and callers cannot widen it."
         code: Option<String>,
     },
     /// Read or install the manual pages
+    #[command(
+        after_help = "A page is printed as it is (roff), with `--json`, too; `--dir DIR --json` lists what was written."
+    )]
     Man {
         /// Write the pages of all commands into this directory
         #[arg(long, value_name = "DIR", conflicts_with = "command")]
@@ -311,6 +316,8 @@ What sub-agents may do without asking is set here, and callers cannot widen it."
         command: Vec<String>,
     },
     /// Print a completion script for a shell
+    #[command(after_help = "The script is printed as it is, with `--json`, too.
+In bash and fish it also completes `cargo agents`, if they read it when they start; in zsh, cargo's own completion leads to it.")]
     Completions {
         /// Which shell
         #[arg(value_enum)]

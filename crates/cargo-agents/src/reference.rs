@@ -6,7 +6,10 @@ use agents_system::explain::ErrorKind;
 use agents_testkit::pages::check_generated;
 use serde_json::Value;
 
-use crate::args;
+use crate::{
+    args,
+    schemas::{EVERY, OVERVIEW, PUBLISHED, Role, split},
+};
 
 mod keys;
 mod plan_file;
@@ -14,7 +17,11 @@ mod plan_file;
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
 /// The words that stand before a command, and the command, without options that count everywhere.
-fn commands(command: &clap::Command, path: &str, found: &mut Vec<(String, clap::Command)>) {
+pub(crate) fn commands(
+    command: &clap::Command,
+    path: &str,
+    found: &mut Vec<(String, clap::Command)>,
+) {
     for inner in command.get_subcommands().filter(|it| !it.is_hide_set()) {
         let path = format!("{path} {}", inner.get_name());
         let own = inner.clone().term_width(100).mut_args(|arg| {
@@ -24,6 +31,52 @@ fn commands(command: &clap::Command, path: &str, found: &mut Vec<(String, clap::
         found.push((path.clone(), own));
         commands(inner, &path, found);
     }
+}
+
+/// `[doctor](json/doctor.schema.json)`
+fn link(schema: &str) -> String {
+    format!("[{schema}](json/{schema}.schema.json)")
+}
+
+/// The link to what is printed by no command alone.
+fn link_of_all(stands_for: &str) -> String {
+    link(PUBLISHED.iter().find(|it| it.commands.contains(&stands_for)).unwrap().name)
+}
+
+/// The links to the schemas of a command, each with the arguments that it is for.
+fn links(path: &str, role: Role) -> Vec<(&'static str, String)> {
+    let of_role = PUBLISHED.iter().filter(|it| it.role == role);
+    let typed = of_role.flat_map(|it| it.commands.iter().map(|typed| (split(typed), it.name)));
+    let of_command = typed.filter(|((command, _), _)| *command == path);
+    of_command.map(|((_, rest), name)| (rest, link(name))).collect()
+}
+
+/// What a command prints and reads, in sentences; nothing if there is no schema.
+fn formats(path: &str) -> String {
+    let mut all: Vec<(&str, String)> = Vec::new();
+    for (rest, link) in links(path, Role::Printed) {
+        match all.iter_mut().find(|(same, _)| *same == rest) {
+            Some((_, other)) => other.push_str(&format!(" or {link}")),
+            None => all.push((rest, link)),
+        }
+    }
+    let printed = all.into_iter().enumerate().map(|(at, (rest, link))| {
+        let (arguments, verb) = (format!("{rest} --json"), if at == 0 { " it prints" } else { "" });
+        format!("`{}`{verb} {link}", arguments.trim_start())
+    });
+    let printed = printed.collect::<Vec<String>>().join(", with ");
+    let named = |role: Role| {
+        let links = links(path, role).into_iter().map(|(_, link)| link);
+        links.collect::<Vec<String>>().join(" and ")
+    };
+    let sentences = [
+        ("With ", printed),
+        ("The file that it reads is ", named(Role::Read)),
+        ("What hooks are given and what they answer: ", named(Role::Exchanged)),
+    ];
+    let said = sentences.iter().filter(|(_, links)| !links.is_empty());
+    let said: Vec<String> = said.map(|(what, links)| format!("{what}{links}.")).collect();
+    if said.is_empty() { String::new() } else { format!("\n{}\n", said.join(" ")) }
 }
 
 #[test]
@@ -45,9 +98,13 @@ fn the_page_of_commands_holds_all_of_them() {
          `cargo agents man COMMAND` as a manual page. Plugins add more commands: `cargo agents --help` lists those available \
          in the current directory.\n\n\
          ## Options that every command has\n\n```text\n{}\n```\n\n\
+         Each command names the schemas of what it prints with `--json`; one that names none prints the same with it, and so does `--version`. \
+         Errors of all commands: {}. The overview, `cargo agents --json`: {}.\n\n\
          ## Exit codes\n\n| code | `kind` in `--json` | when |\n|---|---|---|\n| 0 | | done |\n{}{}{}{}{}{}\n\
-         A plugin's command exits with its program's code. A closed pipe (`| head`) is not a failure.\n",
+         A plugin's command exits with its program's code. A closed pipe (`| head`) is not a failure, and hides none.\n",
         everywhere.render_help().to_string().trim_end(),
+        link_of_all(EVERY),
+        link_of_all(OVERVIEW),
         exit(
             ErrorKind::Failure,
             "it ran, and something failed; `sync --check` or `doctor` found something"
@@ -65,6 +122,7 @@ fn the_page_of_commands_holds_all_of_them() {
         // The first lines of it are the heading here.
         let help = help.split_once("Usage: ").map_or(help.as_str(), |(_, usage)| usage).trim_end();
         page.push_str(&format!("\n{level} `{path}`\n\n{about}.\n\n```text\n{help}\n```\n"));
+        page.push_str(&formats(path.trim_start_matches("cargo agents ")));
     }
     check_generated(&format!("{DOCS}/commands.md"), &page);
 }

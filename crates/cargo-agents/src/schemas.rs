@@ -2,134 +2,69 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p cargo-agents schemas` writes them anew.
 
-use agents_task::batch_file::BatchFile;
-use schemars::{JsonSchema, schema_for};
+mod published;
 
-use crate::{
-    commands::{
-        agent::{
-            change::AgentChangeDocument,
-            explain::AgentExplainDocument,
-            list::AgentListDocument,
-            show::{AgentForHostDocument, AgentShowDocument},
-            unpack::AgentUnpackDocument,
-            validate::AgentValidateDocument,
-        },
-        audit::AuditDocument,
-        cache::CacheDocument,
-        config::{ConfigDocument, PathDocument},
-        crate_info::CrateDocument,
-        doctor::{DoctorDocument, probe::told::ProbeDocument},
-        errors::ErrorsDocument,
-        explain::ExplainDocument,
-        hook::{HookDocument, HookExplainDocument, ReplayDocument},
-        host::HostDocument,
-        init::InitDocument,
-        list::ListDocument,
-        model::{
-            explain::ModelExplainDocument, list::ModelListDocument, serve::ModelServeDocument,
-            test::ModelTestDocument,
-        },
-        plan::{
-            check::{PlanCheckDocument, PlanJournalDocument},
-            draft::PlanNewDocument,
-            runs::{PlanGcDocument, PlanListDocument, PlanLogsDocument},
-            view::{PlanLine, PlanRunDocument},
-        },
-        purge::PurgeDocument,
-        search::SearchDocument,
-        secret::SecretListDocument,
-        self_update::SelfUpdateDocument,
-        show::ShowDocument,
-        status::StatusDocument,
-        sync::SyncDocument,
-        sync_hosts::SyncHostsDocument,
-        task::{
-            background::TaskBackgroundDocument,
-            control::{TaskAsksDocument, TaskSupervisorDocument},
-            gc::TaskGcDocument,
-            list::TaskListDocument,
-            show::TaskShowDocument,
-            wait::TaskWaitDocument,
-        },
-        tour::TourDocument,
-        update::UpdateDocument,
-        use_plugin::UseDocument,
-        validate::ValidateDocument,
-        workflow::{CommandListDocument, CommandShowDocument},
-    },
-    failure::FailureDocument,
-    help::HelpDocument,
-};
+use std::collections::BTreeSet;
 
-fn check<T: JsonSchema>(name: &str) {
-    let schema = serde_json::to_string_pretty(&schema_for!(T)).unwrap() + "\n";
-    let file = format!("{}/../../docs/json/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
-    agents_testkit::pages::check_generated(&file, &schema);
-}
+pub(crate) use self::published::{EVERY, OVERVIEW, PUBLISHED, Published, Role, split};
+use crate::{args, reference::commands};
+
+const DIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json");
+
+/// Commands that print the same with `--json`, and therefore have no schema.
+const WITHOUT: &[&str] = &[
+    // Their output is a script, a transcript that is JSON anyway, or the protocol of whoever started them.
+    "completions",
+    "task logs",
+    "mcp",
+    "acp",
+    "worker",
+];
 
 #[test]
 fn the_published_schemas_are_those_of_the_printed_documents() {
-    check::<HelpDocument>("help");
-    check::<ListDocument>("plugin-list");
-    check::<BatchFile>("task-batch");
-    check::<TaskGcDocument>("task-gc");
-    check::<TaskListDocument>("task-list");
-    check::<TaskShowDocument>("task-show");
-    check::<PlanCheckDocument>("plan-check");
-    check::<PlanJournalDocument>("plan-check-journal");
-    check::<PlanNewDocument>("plan-new");
-    check::<PlanGcDocument>("plan-gc");
-    check::<PlanListDocument>("plan-list");
-    check::<PlanLogsDocument>("plan-logs");
-    check::<PlanLine>("plan-run");
-    check::<PlanRunDocument>("plan-show");
-    check::<ShowDocument>("plugin-show");
-    check::<ExplainDocument>("plugin-explain");
-    check::<ErrorsDocument>("explain");
-    check::<ValidateDocument>("plugin-validate");
-    check::<SyncDocument>("plugin-sync");
-    check::<CacheDocument>("plugin-cache");
-    check::<CrateDocument>("crate-info");
-    #[cfg(feature = "http")]
-    check::<crate::commands::dashboard::DashboardDocument>("dashboard");
-    check::<DoctorDocument>("doctor");
-    check::<ProbeDocument>("doctor-probe");
-    check::<HostDocument>("host");
-    check::<HookDocument>("hook-test");
-    check::<ReplayDocument>("hook-replay");
-    check::<HookExplainDocument>("hook-explain");
-    check::<InitDocument>("init");
-    check::<ConfigDocument>("config-show");
-    check::<PathDocument>("config-path");
-    check::<SyncHostsDocument>("sync");
-    check::<PurgeDocument>("purge");
-    check::<StatusDocument>("status");
-    check::<UseDocument>("use");
-    check::<SearchDocument>("search");
-    check::<SecretListDocument>("secret-list");
-    check::<SelfUpdateDocument>("self-update");
-    check::<TourDocument>("tour");
-    check::<TaskBackgroundDocument>("task-background");
-    check::<TaskWaitDocument>("task-wait");
-    check::<TaskAsksDocument>("task-asks");
-    check::<TaskSupervisorDocument>("task-supervisor");
-    check::<AgentListDocument>("agent-list");
-    check::<AgentShowDocument>("agent-show");
-    check::<AgentForHostDocument>("agent-show-for");
-    check::<AgentExplainDocument>("agent-explain");
-    check::<AgentValidateDocument>("agent-validate");
-    check::<AgentUnpackDocument>("agent-unpack");
-    check::<AgentChangeDocument>("agent-change");
-    check::<CommandListDocument>("command-list");
-    check::<CommandShowDocument>("command-show");
-    check::<ModelListDocument>("model-list");
-    check::<ModelTestDocument>("model-test");
-    check::<ModelExplainDocument>("model-explain");
-    check::<ModelServeDocument>("model-serve");
-    check::<UpdateDocument>("update");
-    check::<AuditDocument>("audit");
-    check::<FailureDocument>("error");
+    for Published { name, schema, .. } in PUBLISHED {
+        let Some(schema) = schema else { continue };
+        let text = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+        agents_testkit::pages::check_generated(&format!("{DIR}/{name}.schema.json"), &text);
+    }
+}
+
+#[test]
+fn every_schema_belongs_to_a_command() {
+    let files = fs_err::read_dir(DIR).unwrap().map(|it| it.unwrap().file_name());
+    let files: BTreeSet<String> = files.map(|it| it.into_string().unwrap()).collect();
+    let known: BTreeSet<String> =
+        PUBLISHED.iter().map(|it| format!("{}.schema.json", it.name)).collect();
+    assert_eq!(known.len(), PUBLISHED.len(), "one is listed twice");
+    let is_built = |file: &&String| cfg!(feature = "http") || *file != "dashboard.schema.json";
+    let strays: Vec<&String> = files.symmetric_difference(&known).filter(is_built).collect();
+    assert!(strays.is_empty(), "no command, or no file: {strays:?}");
+    let grammar = args::manual();
+    for Published { name, commands, .. } in PUBLISHED {
+        assert!(!commands.is_empty(), "{name} belongs to no command");
+        for typed in commands.iter().filter(|it| ![OVERVIEW, EVERY].contains(it)) {
+            let (path, rest) = split(typed);
+            let command = path.split(' ').try_fold(&grammar, |it, word| it.find_subcommand(word));
+            let command = command.unwrap_or_else(|| panic!("{name}: there is no `{path}`"));
+            for option in rest.split(' ').filter_map(|word| word.strip_prefix("--")) {
+                let is_there = command.get_arguments().any(|arg| arg.get_long() == Some(option));
+                assert!(is_there, "{name}: `{path}` has no `--{option}`");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_command_has_a_schema_or_is_known_to_have_none() {
+    let mut all = Vec::new();
+    commands(&args::manual(), "", &mut all);
+    let printed = PUBLISHED.iter().filter(|it| it.role == Role::Printed);
+    let with: BTreeSet<&str> =
+        printed.flat_map(|it| it.commands).map(|typed| split(typed).0).collect();
+    let ends = all.iter().filter(|(_, command)| !command.has_subcommands());
+    let without = ends.map(|(path, _)| path.trim_start()).filter(|path| !with.contains(path));
+    assert_eq!(without.collect::<BTreeSet<_>>(), WITHOUT.iter().copied().collect());
 }
 
 #[test]

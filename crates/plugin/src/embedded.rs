@@ -3,6 +3,8 @@
 //! A crate embeds a plugin with `[package.metadata.symposium]` in its `Cargo.toml`, a `SYMPOSIUM.toml` beside it
 //! (which is laid over the former), or just a `skills/` directory.
 
+use std::io;
+
 use agents_system::fingerprint::Inputs;
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -55,7 +57,12 @@ pub fn look_into(
         layers.push((own, parsed));
     }
     let (mut manifest, file) = join_layers(layers, scan);
-    let defaults = default_groups(dir, manifest.as_ref(), owner, inputs);
+    let defaults = default_groups(dir, manifest.as_ref(), owner, &mut |dir| {
+        holds_skills(dir, inputs).unwrap_or_else(|error| {
+            scan.findings.push(unreadable(dir, &error));
+            false
+        })
+    });
     if manifest.is_none() && defaults.is_empty() {
         return;
     }
@@ -100,7 +107,7 @@ fn default_groups(
     dir: &Utf8Path,
     manifest: Option<&Manifest>,
     owner: Owner,
-    inputs: &mut Inputs,
+    holds_skills: &mut dyn FnMut(&Utf8Path) -> bool,
 ) -> Vec<ContentGroup> {
     let group = |gate: Gate, path: &str| ContentGroup {
         gate,
@@ -117,12 +124,12 @@ fn default_groups(
         }
         Some((CrateSkills::Unsaid, DefaultSkills::Off)) => {}
         Some((CrateSkills::Unsaid, DefaultSkills::On)) | None => {
-            if holds_skills(&dir.join(SKILLS_DIR), inputs) {
+            if holds_skills(&dir.join(SKILLS_DIR)) {
                 groups.push(group(Gate::open(), SKILLS_DIR));
             }
         }
     }
-    if owner == Owner::Member && holds_skills(&dir.join(AGENTS_SKILLS_DIR), inputs) {
+    if owner == Owner::Member && holds_skills(&dir.join(AGENTS_SKILLS_DIR)) {
         groups.push(group(
             Gate::new(Vec::new(), vec![Predicate::WorkspaceMember]),
             AGENTS_SKILLS_DIR,
@@ -133,10 +140,10 @@ fn default_groups(
 
 /// A directory of that name may hold anything; only one with a `SKILL.md` in it, or one level down, counts. What we installed there
 /// ourselves is nobody's.
-fn holds_skills(dir: &Utf8Path, inputs: &mut Inputs) -> bool {
-    let Ok(Some(names)) = inputs.list(dir) else { return false };
+fn holds_skills(dir: &Utf8Path, inputs: &mut Inputs) -> io::Result<bool> {
+    let Some(names) = inputs.list(dir)? else { return Ok(false) };
     let mut dirs = std::iter::once(dir.to_owned()).chain(names.iter().map(|name| dir.join(name)));
-    dirs.any(|it| inputs.exists(&it.join(SKILL_FILE)) && !inputs.exists(&it.join(MARKER)))
+    Ok(dirs.any(|it| inputs.exists(&it.join(SKILL_FILE)) && !inputs.exists(&it.join(MARKER))))
 }
 
 #[cfg(test)]

@@ -16,14 +16,15 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{Digest, digest};
+use crate::{
+    cache::{Digest, digest},
+    foreign::ForeignError,
+    regular::{self, MAX_FILE},
+};
 
 /// File systems and kernels disagree about how finely time stamps are kept; two seconds is the
 /// coarsest in use (FAT).
 const YOUNG: Duration = Duration::from_secs(2);
-
-/// No lock file or manifest comes near it; what does is not one.
-const MAX_FILE: u64 = 32 * 1024 * 1024;
 
 /// Nanoseconds since 1970; files from before are all alike to us.
 pub(crate) type Nanos = u64;
@@ -108,42 +109,37 @@ impl Inputs {
 
     /// The bytes of a file, or `None` if there is none.
     pub fn read_bytes(&mut self, path: &Utf8Path) -> io::Result<Option<Vec<u8>>> {
-        let (seen, bytes) = match look_at_file(path)? {
-            Some((stamp, bytes)) => (Seen::File(stamp, digest(&bytes)), Some(bytes)),
-            None => (Seen::Absent, None),
-        };
-        self.note(path.to_owned(), seen);
-        Ok(bytes)
+        self.read_at_most(path, MAX_FILE)
     }
 
     /// The bytes of a regular file of at most `max` bytes, or `None` if there is none. What is larger, is no file or may not be
     /// read is an error, and the answer depends on it all the same: it may be fixed.
     pub fn read_at_most(&mut self, path: &Utf8Path, max: u64) -> io::Result<Option<Vec<u8>>> {
-        match look_at_small_file(path, max) {
-            Ok(Some((stamp, bytes))) => {
-                self.note(path.to_owned(), Seen::File(stamp, digest(&bytes)));
-                Ok(Some(bytes))
-            }
-            Ok(None) => {
-                self.note(path.to_owned(), Seen::Absent);
-                Ok(None)
-            }
-            Err(error) => {
-                self.note(path.to_owned(), stamp_of(path).map_or(Seen::Absent, Seen::Refused));
-                Err(error)
-            }
-        }
+        let looked = look_at_small_file(path, max);
+        self.noted(path, looked, |stamp, bytes| Seen::File(stamp, digest(bytes)))
     }
 
     /// The sorted names in a directory, or `None` if there is no such directory. Names that are not
-    /// UTF-8 are left out.
+    /// UTF-8 are left out. An answer depends on a directory that may not be read as well.
     pub fn list(&mut self, path: &Utf8Path) -> io::Result<Option<Vec<String>>> {
-        let (seen, names) = match look_at_directory(path)? {
-            Some((stamp, names)) => (Seen::Directory(stamp, digest_names(&names)), Some(names)),
-            None => (Seen::Absent, None),
+        let looked = look_at_directory(path);
+        self.noted(path, looked, |stamp, names| Seen::Directory(stamp, digest_names(names)))
+    }
+
+    /// Notes what came of looking at a path, also if nothing did.
+    fn noted<T>(
+        &mut self,
+        path: &Utf8Path,
+        looked: io::Result<Option<(Stamp, T)>>,
+        seen: impl Fn(Stamp, &T) -> Seen,
+    ) -> io::Result<Option<T>> {
+        let noted = match &looked {
+            Ok(Some((stamp, found))) => seen(*stamp, found),
+            Ok(None) => Seen::Absent,
+            Err(_) => stamp_of(path).map_or(Seen::Absent, Seen::Refused),
         };
-        self.note(path.to_owned(), seen);
-        Ok(names)
+        self.note(path.to_owned(), noted);
+        Ok(looked?.map(|(_, found)| found))
     }
 
     /// Whether something is there, whatever it is.
@@ -311,27 +307,12 @@ fn look_at_file(path: &Utf8Path) -> io::Result<Option<(Stamp, Vec<u8>)>> {
 }
 
 fn look_at_small_file(path: &Utf8Path, max: u64) -> io::Result<Option<(Stamp, Vec<u8>)>> {
-    use std::io::Read as _;
-    let refuse =
-        |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, format!("`{path}` is {what}")));
-    // Looked at before it is opened: opening a pipe would wait for its other end.
-    match fs_err::metadata(path) {
-        Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => return refuse("not a regular file"),
-        Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(error),
+    match regular::look(path, path, max) {
+        Ok(found) => Ok(found.map(|(metadata, bytes)| (stamp(&metadata), bytes))),
+        Err(ForeignError::Io { source, .. }) if is_absent(&source) => Ok(None),
+        Err(ForeignError::Io { source, .. } | ForeignError::Denied { source, .. }) => Err(source),
+        Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string())),
     }
-    let file = fs_err::File::open(path)?;
-    let metadata = file.metadata()?;
-    if metadata.len() > max {
-        return refuse(&match max / 1024 {
-            kib if kib >= 1024 => format!("larger than {} MiB", kib / 1024),
-            kib => format!("larger than {kib} KiB"),
-        });
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-    file.take(max).read_to_end(&mut bytes)?;
-    Ok(Some((stamp(&metadata), bytes)))
 }
 
 fn look_at_directory(path: &Utf8Path) -> io::Result<Option<(Stamp, Vec<String>)>> {

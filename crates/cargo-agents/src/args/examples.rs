@@ -344,7 +344,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("completions bash > ~/.local/share/bash-completion/completions/cargo-agents", ""),
             ("completions zsh > ~/.zfunc/_cargo-agents", ""),
-            ("completions fish > ~/.config/fish/completions/cargo-agents.fish", ""),
+            ("completions fish > ~/.config/fish/conf.d/cargo-agents.fish", ""),
         ],
     ),
     ("tour", &[("tour", ""), ("tour --keep sample", "look around in it afterwards")]),

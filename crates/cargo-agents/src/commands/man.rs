@@ -5,8 +5,24 @@ use std::process::ExitCode;
 use agents_system::explain::ErrorKind;
 use camino::Utf8Path;
 use clap_mangen::Man;
+use serde::Serialize;
 
 use crate::{args, failure::Failure, output::Output, settings::Settings};
+
+/// What stands at the foot of every page: the program, and the version that the page is about.
+const PROGRAM: &str = concat!("cargo-agents ", env!("CARGO_PKG_VERSION"));
+/// What stands at the head of every page.
+const MANUAL: &str = "Cargo Agents Manual";
+
+/// `cargo agents man --dir DIR --json`
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct ManDocument {
+    /// Where the pages were written
+    dir: String,
+    /// The names of their files
+    pages: Vec<String>,
+}
 
 pub(crate) fn run(
     settings: &Settings,
@@ -16,14 +32,7 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     let grammar = args::manual();
     if let Some(dir) = dir {
-        let dir = settings.cwd.join(dir);
-        let failed = |error: std::io::Error| Failure::new(ErrorKind::Failure, error.to_string());
-        fs_err::create_dir_all(&dir).map_err(failed)?;
-        let pages = pages(&grammar);
-        for (name, page) in &pages {
-            fs_err::write(dir.join(name), page).map_err(failed)?;
-        }
-        output.line(format!("{} manual pages in `{dir}`", pages.len()))?;
+        install(&settings.cwd.join(dir), &grammar, output)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut command = &grammar;
@@ -35,6 +44,21 @@ pub(crate) fn run(
     }
     output.text(String::from_utf8_lossy(&page(command)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes all pages into a directory, and tells which.
+fn install(dir: &Utf8Path, grammar: &clap::Command, output: &Output) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::new(ErrorKind::Failure, error.to_string());
+    fs_err::create_dir_all(dir).map_err(failed)?;
+    let pages = pages(grammar);
+    for (name, page) in &pages {
+        fs_err::write(dir.join(name), page).map_err(failed)?;
+    }
+    if output.is_json() {
+        let pages = pages.into_iter().map(|(name, _)| name).collect();
+        return output.document(&ManDocument { dir: dir.to_string(), pages });
+    }
+    output.line(format!("{} manual pages in `{dir}`", pages.len()))
 }
 
 /// The page of every command, by the name of its file.
@@ -51,7 +75,13 @@ fn name(command: &clap::Command) -> String {
 
 fn page(command: &clap::Command) -> Vec<u8> {
     let mut page = Vec::new();
-    let man = Man::new(command.clone()).title(name(command).to_uppercase());
+    let man = Man::new(command.clone())
+        .title(name(command).to_uppercase())
+        // An empty one would be left out, and what follows taken for it. A true one would differ from build to build.
+        .date(" ")
+        // By itself it takes the last word of the command for a program, which has no version.
+        .source(PROGRAM)
+        .manual(MANUAL);
     // Writing into memory does not fail.
     let _ = man.render(&mut page);
     page
@@ -77,8 +107,11 @@ mod tests {
         assert!(names.is_sorted_by(|a, b| a != b) && names.len() > 60, "{}", names.len());
         for (name, page) in &pages {
             let page = String::from_utf8(page.clone()).unwrap();
-            let title = name.trim_end_matches(".1");
-            assert!(page.contains(&format!(".TH {} 1", title.to_uppercase())), "{page}");
+            let title = name.trim_end_matches(".1").to_uppercase();
+            let version = env!("CARGO_PKG_VERSION");
+            let head =
+                format!(".TH {title} 1 \" \" \"cargo-agents {version}\" \"Cargo Agents Manual\"\n");
+            assert!(page.contains(&head), "{page}");
             assert!(page.contains(".SH SYNOPSIS"), "{name}");
         }
     }

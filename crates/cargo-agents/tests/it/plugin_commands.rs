@@ -1,4 +1,4 @@
-//! `cargo agents plugin …` and `completions`: what they print, for people and for programs.
+//! `cargo agents plugin …`: what its commands print, for people and for programs.
 
 use std::fmt::Write as _;
 
@@ -545,55 +545,6 @@ fn prune_all_removes_everything_and_it_can_all_be_had_again() {
     assert_eq!(world.ok(&["tool"]), "tool\n");
     world.ok(&["plugin", "sync"]);
     assert_eq!(world.json(&["plugin", "list"])["registries"][1]["state"], "read");
-}
-
-// ---- completions
-
-#[test]
-fn completions_know_the_built_ins() {
-    let world = World::new();
-    for shell in ["bash", "zsh", "fish"] {
-        let script = world.ok(&["completions", shell]);
-        for word in [
-            "cargo-agents",
-            "plugin",
-            "validate",
-            "completions",
-            "tour",
-            "check-crates",
-            "crate-info",
-        ] {
-            assert!(script.contains(word), "{shell}: {word}");
-        }
-        assert!(
-            !script.replace("__subcmd__", " ").contains("__crate-info"),
-            "{shell}: nobody types that"
-        );
-    }
-    let run = world.agents(&["completions", "tcsh"]);
-    assert_eq!(run.code, Some(2));
-    assert!(run.stderr.contains("[possible values: bash"), "{run:?}");
-}
-
-#[test]
-fn bash_completes_at_every_depth() {
-    let world = World::new();
-    let script = world.ok(&["completions", "bash"]);
-    let complete = |words: &[&str]| {
-        let typed = words.join(" ");
-        let (last, before) = (words[words.len() - 1], words[words.len() - 2]);
-        let at = words.len() - 1;
-        let ask = format!(
-            "{script}\nCOMP_WORDS=({typed}); COMP_CWORD={at}; _cargo__agents cargo-agents '{last}' '{before}'; echo \"${{COMPREPLY[*]}}\""
-        );
-        let output = std::process::Command::new("bash").args(["-c", &ask]).output().unwrap();
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    };
-    assert_eq!(complete(&["cargo-agents", "plu"]), "plugin");
-    assert_eq!(complete(&["cargo-agents", "plugin", "val"]), "validate");
-    assert_eq!(complete(&["cargo-agents", "plugin", "validate", "--ch"]), "--check-crates");
-    assert_eq!(complete(&["cargo-agents", "plugin", "cache", "prune", "--dr"]), "--dry-run");
-    assert_eq!(complete(&["cargo-agents", "crate-info", "--vers"]), "--version");
 }
 
 #[test]

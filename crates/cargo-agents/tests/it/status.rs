@@ -232,6 +232,30 @@ fn conditions_in_skills_that_run_programs_are_listed() {
     assert_eq!(listed(), (true, both.clone(), both));
 }
 
+/// A manifest that could not be read once (somebody is just writing it, or changes who may) is read when it can be.
+#[test]
+fn what_could_not_be_read_for_a_moment_is_read_afterwards() {
+    let place = Place::new();
+    place.config("[plugins]\nuse = [\"helper\"]\n");
+    let scratch = place.world.sample.scratch();
+    let is_listed = |name: &str| {
+        let status = place.status();
+        let plugins = status["plugins"].as_array().unwrap();
+        plugins.iter().any(|it| it["name"] == name && it["state"] == "active")
+    };
+    for (name, dir) in [("one", "agents-home/plugins/one"), ("helper", "tree/helper")] {
+        let file = scratch.path(format!("{dir}/SYMPOSIUM.toml"));
+        let text = fs_err::read_to_string(&file).unwrap();
+        assert!(is_listed(name), "{name}: {}", place.status());
+        fs_err::remove_file(&file).unwrap();
+        fs_err::create_dir(&file).unwrap();
+        assert!(!is_listed(name), "{name}: {}", place.status());
+        fs_err::remove_dir(&file).unwrap();
+        fs_err::write(&file, text).unwrap();
+        assert!(is_listed(name), "{name}: {}", place.status());
+    }
+}
+
 #[test]
 fn a_registrys_plugin_of_that_name_supersedes_and_status_says_so() {
     let place = Place::new();

@@ -354,9 +354,9 @@ fn a_changed_manifest_changes_neither_servers_nor_hooks_before_it_is_accepted() 
         );
         it.upgrade();
     };
-    let call = || {
+    let call = |words: &[&str]| {
         use std::{io::Write as _, process::Stdio};
-        let mut command = it.command(&["hook", "claude", "pre-tool-use"]);
+        let mut command = it.command(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let input = serde_json::json!({
@@ -367,15 +367,22 @@ fn a_changed_manifest_changes_neither_servers_nor_hooks_before_it_is_accepted() 
         let run = Run::from(child.wait_with_output().unwrap());
         format!("{}{}", run.stdout, run.stderr)
     };
+    let tested = || call(&["hook", "test", "claude", "pre-tool-use"]);
+    let call = || call(&["hook", "claude", "pre-tool-use"]);
     publish("0.3.1", "old");
     it.ok(&["sync"]);
     assert!(it.read(".mcp.json").contains("\"old\""));
     assert!(call().contains("ran-old"), "{}", call());
     publish("0.3.2", "new");
     let run = it.ok(&["sync"]);
-    assert!(run.stderr.contains("its hooks and MCP servers stay as they are"), "{run:?}");
+    assert!(
+        run.stderr.contains("its MCP servers stay as they are, its hooks and commands do not run"),
+        "{run:?}"
+    );
     assert!(it.read(".mcp.json").contains("\"old\""));
     assert!(!call().contains("ran-"), "what nobody has accepted does not run: {}", call());
+    let why = "skipped: its plugin changed; `cargo agents update tiny-sql` shows and accepts that";
+    assert!(tested().contains(why), "{}", tested());
     it.ok(&["update", "--yes"]);
     assert!(it.read(".mcp.json").contains("\"new\""));
     assert!(call().contains("ran-new"), "{}", call());

@@ -232,8 +232,37 @@ fn what_is_not_a_regular_file_is_refused_and_never_waited_for() {
     assert!(crate::process::Call::new("mkfifo").arg(pipe.as_str()).status().unwrap().success());
     for path in [&endless, &pipe, &scratch.path("")] {
         let error = Inputs::new().read(path).unwrap_err().to_string();
-        assert!(error.ends_with("is not a regular file"), "{error}");
+        assert!(error.ends_with(", not a file"), "{error}");
     }
+}
+
+#[test]
+fn what_could_not_be_read_is_noticed_when_it_can_be() {
+    let scratch = Scratch::new();
+    let file = scratch.path("a.toml");
+    fs_err::create_dir(&file).unwrap();
+    let mut inputs = Inputs::new();
+    inputs.read(&file).unwrap_err();
+    let fingerprint = inputs.finish();
+    assert_ne!(fingerprint.check(), Freshness::Stale);
+    fs_err::remove_dir(&file).unwrap();
+    fs_err::write(&file, "a = 1").unwrap();
+    assert_eq!(fingerprint.check(), Freshness::Stale);
+}
+
+#[test]
+fn a_directory_that_could_not_be_listed_is_noticed_when_it_can_be() {
+    let scratch = Scratch::new();
+    let dir = scratch.path("skills");
+    fs_err::create_dir(&dir).unwrap();
+    let mut inputs = Inputs::new();
+    // Root may list everything, so that nothing here can be made to be refused.
+    let denied: io::Result<Option<(Stamp, ())>> = Err(io::ErrorKind::PermissionDenied.into());
+    inputs.noted(&dir, denied, |stamp, ()| Seen::Refused(stamp)).unwrap_err();
+    let fingerprint = inputs.finish();
+    assert_ne!(fingerprint.check(), Freshness::Stale);
+    fs_err::write(dir.join("one"), "").unwrap();
+    assert_eq!(fingerprint.check(), Freshness::Stale);
 }
 
 #[test]

@@ -192,10 +192,18 @@ fn in_the_way(
         let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         for end in slashes.chain([path.len()]) {
             let part = &path[..end];
-            let there = fs_err::symlink_metadata(root.as_std_path().join(os(part)));
-            // A directory is a way; in the place of a new file it is gone once all that it holds is removed, or git says no.
-            if there.is_ok_and(|it| !it.is_dir()) && !removed.contains(&part) {
-                blocked.push(String::from_utf8_lossy(part).into_owned());
+            let Ok(there) = fs_err::symlink_metadata(root.as_std_path().join(os(part))) else {
+                break;
+            };
+            let other = match there.is_dir() {
+                // A way.
+                true if end < path.len() => None,
+                // Git takes it away with all that it ignores in it.
+                true => other_file(root, part, &removed),
+                false => (!removed.contains(&part)).then(|| part.to_vec()),
+            };
+            if let Some(other) = other {
+                blocked.push(String::from_utf8_lossy(&other).into_owned());
                 break;
             }
         }
@@ -203,6 +211,26 @@ fn in_the_way(
     blocked.sort();
     blocked.dedup();
     Ok(blocked)
+}
+
+/// A file below a directory that is not among those that are removed. What cannot be looked into may hold one.
+fn other_file(root: &Utf8Path, dir: &[u8], removed: &[&[u8]]) -> Option<Vec<u8>> {
+    let Ok(entries) = fs_err::read_dir(root.as_std_path().join(os(dir))) else {
+        return Some(dir.to_vec());
+    };
+    for entry in entries {
+        let Ok(entry) = entry else { return Some(dir.to_vec()) };
+        let path = [dir, b"/", entry.file_name().as_encoded_bytes()].concat();
+        let other = if entry.file_type().is_ok_and(|it| it.is_dir()) {
+            other_file(root, &path, removed)
+        } else {
+            (!removed.contains(&path.as_slice())).then_some(path)
+        };
+        if other.is_some() {
+            return other;
+        }
+    }
+    None
 }
 
 /// How to merge by hand. What the worktree began from may hold what the user did not commit, which is no part of it.

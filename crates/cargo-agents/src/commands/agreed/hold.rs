@@ -183,7 +183,7 @@ impl Settled {
         }
         message += match kind {
             Kind::Plugin => {
-                " and needs your approval; its hooks and MCP servers stay as they are, its commands do not run"
+                " and needs your approval; its MCP servers stay as they are, its hooks and commands do not run"
             }
             Kind::Tree | Kind::Skill | Kind::Agent | Kind::Installation => " and is not installed",
         };

@@ -6,6 +6,7 @@ use agents_hook::{Source, Wire};
 use agents_host::Event;
 use agents_plugin::{
     active::here_for,
+    hooks::ActiveHook,
     plugin::Hooking,
     predicate::{Surroundings, evaluate::Asker},
 };
@@ -19,7 +20,7 @@ use super::{
     event_named, host_named, trace,
 };
 use crate::{
-    commands::explain::state_in_words,
+    commands::{agreed, explain::state_in_words},
     failure::Failure,
     here::{Here, glance},
     output::Output,
@@ -87,16 +88,21 @@ fn inapplicable(here: &Here<'_>, event: Event) -> Vec<HookView> {
     let (probes, _) = here.probes();
     let workspace = here.workspace.as_ref();
     let surroundings = Surroundings { workspace, probes: &probes, asker: Asker::Other };
-    let applying = here.registries.hooks(&here.set, surroundings);
+    let applying = here.registries.hooks(&here.set, surroundings).hooks;
+    let mut agreed_to = applying.clone();
+    agreed::may_run(here, &mut agreed_to);
     let mut views = Vec::new();
     for considered in here.set.considered().filter(|it| it.plugin.hooking == Hooking::Yes) {
         let plugin = considered.plugin;
         let Ok(manifest) = plugin.manifest() else { continue };
         for hook in &manifest.hooks {
-            let applies = applying.hooks.iter().any(|active| {
-                (&active.plugin, &active.origin, &active.hook)
-                    == (&plugin.name, &plugin.origin, hook)
-            });
+            let is_in = |hooks: &[ActiveHook]| {
+                hooks.iter().any(|active| {
+                    (&active.plugin, &active.origin, &active.hook)
+                        == (&plugin.name, &plugin.origin, hook)
+                })
+            };
+            let applies = is_in(&applying);
             let because = if !considered.is_active() {
                 format!("its plugin is {}", state_in_words(considered.state))
             } else if hook.event != event.name() {
@@ -105,6 +111,11 @@ fn inapplicable(here: &Here<'_>, event: Event) -> Vec<HookView> {
                 && applies
             {
                 format!("it is for {host} only")
+            } else if applies && !is_in(&agreed_to) {
+                let name = &plugin.name;
+                format!("its plugin changed; `cargo agents update {name}` shows and accepts that")
+            } else if applies {
+                "no hook is called for such an input".to_owned()
             } else if hook.gate.holds(here_for(surroundings, plugin)) {
                 "it comes with this workspace, and the user has not said yes".to_owned()
             } else {

@@ -84,6 +84,8 @@ fn ours(world: &World, name: &str, block: &Block) -> Option<String> {
                 said.contains("warning").then_some(said)
             })
         }
+        // `examples/embed` has a test of what it depends on.
+        "Cargo.toml" => toml::from_str::<toml::Table>(&block.text).err().map(|it| it.to_string()),
         "SYMPOSIUM.toml" => {
             // Of a crate if it has no name of its own. What it runs is there.
             let own = block.text.split("\n[").next().unwrap().contains("name = ");

@@ -132,6 +132,33 @@ fn an_ignored_file_of_the_user_is_never_overwritten() {
 }
 
 #[test]
+fn ignored_files_in_a_directory_are_never_taken_away_with_it() {
+    let user = User::new();
+    let mut worktree = user.worktree(Carry::Committed);
+    let root = worktree.root();
+    fs_err::write(root.join("new"), "by the agent").unwrap();
+    fs_err::remove_dir_all(root.join("sub")).unwrap();
+    fs_err::write(root.join("sub"), "by the agent").unwrap();
+    worktree.collect().unwrap();
+    for path in ["new/x.ignored", "sub/deep/y.ignored"] {
+        user.repo.write(path, "the user's");
+    }
+    let blocked = ["new/x.ignored", "sub/deep/y.ignored"];
+    assert_eq!(conflicts(worktree.apply().unwrap()), blocked);
+    for path in blocked {
+        assert_eq!(user.read(path), "the user's");
+        fs_err::remove_file(user.repo.dir().join(path)).unwrap();
+    }
+    // What is removed by the merge, and directories without anything in them, are in nobody's way.
+    assert_eq!(user.read("sub/c.txt"), "c\n");
+    assert!(matches!(worktree.apply().unwrap(), Applied::Clean { .. }));
+    assert_eq!(
+        (user.read("new"), user.read("sub")),
+        ("by the agent".into(), "by the agent".into())
+    );
+}
+
+#[test]
 fn a_file_becomes_a_directory_and_back() {
     let user = User::new();
     let mut worktree = user.worktree(Carry::Committed);
