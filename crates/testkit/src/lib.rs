@@ -15,6 +15,7 @@
 //! | [`terminal`] | a program on a real terminal, with somebody at the keyboard |
 //! | [`harm`] | what can go wrong below a program that writes files |
 //! | [`through`] | commands behind another program: where file modes count for everybody |
+//! | `signal` | signals to the processes of a test |
 //! | [`repo`] | git repositories to clone by `file://` |
 
 #![allow(
@@ -36,6 +37,8 @@ pub mod pages;
 pub mod repo;
 pub mod sample;
 pub mod scratch;
+#[cfg(unix)]
+pub mod signal;
 #[cfg(target_os = "linux")]
 pub mod terminal;
 #[cfg(target_os = "linux")]

@@ -8,6 +8,7 @@ use agents_hook::{
 };
 use agents_host::Event;
 use agents_system::process::{Bounds, Call};
+use agents_testkit::signal;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -99,8 +100,8 @@ fn one_that_leaves_a_daemon_behind_has_answered() {
     let (output, found) = beside_a_good_one(handler("bad", &script));
     assert_eq!((output, found), (HookOutput::context("I am fine"), vec![]));
     let daemon = fs_err::read_to_string(pid).unwrap();
-    let ended = Call::new("kill").arg(daemon.trim()).status().unwrap();
-    assert!(ended.success(), "the daemon was not there to hold the pipes");
+    let ended = signal::terminate(daemon.trim().parse().unwrap());
+    assert!(ended, "the daemon was not there to hold the pipes");
 }
 
 #[test]

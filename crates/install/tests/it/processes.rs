@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agents_testkit::scratch::{run, write};
+use agents_testkit::{scratch::write, signal};
 
 use crate::world::{Also as _, World, krate, output, tree};
 
@@ -182,7 +182,7 @@ fn ctrl_c_ends_it_and_leaves_nothing() {
     world.add("tool", tree(repo.url()).executable("tool").install_commands(&[&command]));
     let mut child = child_of(&world).spawn().unwrap();
     wait_for("the start", || !world.lines("started").is_empty());
-    run(Command::new("kill").arg("-INT").arg(child.id().to_string()));
+    assert!(signal::interrupt(child.id()));
     insta::assert_snapshot!(said(&world, &mut child), @r"
     Cancelled: cannot install `tool`
     cause: install command 1 of 1: `echo $$ > [ROOT]/started; sleep 60` was stopped

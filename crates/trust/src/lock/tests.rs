@@ -1,3 +1,4 @@
+use agents_system::process::Call;
 use agents_testkit::scratch::Scratch;
 use proptest::prelude::*;
 
@@ -215,7 +216,9 @@ fn two_branches_that_add_an_entry_each_are_merged_by_git() {
     commit(&["clap", "rand", "serde", "tokio"]);
     repo.switch("main").branch("two");
     commit(&["clap", "regex", "serde", "tokio"]);
-    let merge = agents_system::process::Call::new("git").args(["merge", "--quiet", "one"]);
+    // Whoever runs this need not have told git who they are.
+    let who = ["-c", "user.name=a", "-c", "user.email=a@b"];
+    let merge = Call::new("git").args(who).args(["merge", "--quiet", "one"]);
     assert!(!merge.cwd(repo.dir()).status().unwrap().success());
     assert!(read().contains("<<<<<<<"), "{}", read());
     // Git does not know that the two can stand beside each other; we do.

@@ -75,8 +75,7 @@ fn ctrl_c_ends_a_program_that_nobody_reads() {
         assert!(since.elapsed() < Duration::from_secs(60), "it never began");
         std::thread::sleep(Duration::from_millis(20));
     }
-    let pid = child.id().to_string();
-    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert!(agents_testkit::signal::interrupt(child.id()));
     until(&stage, "cancelled");
     // The pipe is still full, and still open.
     assert_ne!(child.wait().unwrap().code(), Some(0));

@@ -55,14 +55,14 @@ fn start(user: &User) -> Child {
 }
 
 /// What a process started, and what that started.
-fn below(pid: u32) -> Vec<String> {
-    let mut found = vec![pid.to_string()];
+fn below(pid: u32) -> Vec<u32> {
+    let mut found = vec![pid];
     let mut at = 0;
     while at < found.len() {
         let tasks = format!("/proc/{}/task", found[at]);
         for task in fs_err::read_dir(tasks).into_iter().flatten().flatten() {
             let children = fs_err::read_to_string(task.path().join("children")).unwrap_or_default();
-            found.extend(children.split_ascii_whitespace().map(str::to_owned));
+            found.extend(children.split_ascii_whitespace().map(|it| it.parse::<u32>().unwrap()));
         }
         at += 1;
     }
@@ -95,11 +95,9 @@ fn nothing_of_the_work_is_lost() {
             // Either it alone, as by an impatient user, or the git that it runs as well, as by a machine that stops.
             let children = if by_chance(2) == 0 { below(worker.id()) } else { Vec::new() };
             worker.kill().unwrap();
-            if !children.is_empty() {
-                #[expect(clippy::disallowed_methods, reason = "a test")]
-                let mut kill = Command::new("kill");
+            for child in children {
                 // Some have ended meanwhile.
-                let _ = kill.arg("-9").args(children).stderr(Stdio::null()).status().unwrap();
+                agents_testkit::signal::destroy(child);
             }
             worker.wait().unwrap();
         }
