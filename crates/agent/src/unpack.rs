@@ -2,7 +2,7 @@
 
 use std::io;
 
-use agents_system::atomic;
+use agents_system::{atomic, foreign::ForeignError, regular};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::bundled::Embedded;
@@ -41,18 +41,21 @@ pub enum Action {
     Same,
 }
 
-/// What would be written into a directory.
-#[must_use]
-pub fn plan_unpack(dir: &Utf8Path, files: Vec<Embedded>, existing: Existing) -> Vec<Unpacked> {
+/// What would be written into a directory. What is there and cannot be read is an error: nobody knows whether it is another one.
+pub fn plan_unpack(
+    dir: &Utf8Path,
+    files: Vec<Embedded>,
+    existing: Existing,
+) -> Result<Vec<Unpacked>, ForeignError> {
     let plan = files.into_iter().map(|Embedded { name, text }| {
         let file = dir.join(format!("{name}.md"));
-        let action = match (fs_err::read(&file), existing) {
-            (Ok(bytes), _) if bytes == text.as_bytes() => Action::Same,
-            (Err(error), _) if error.kind() == io::ErrorKind::NotFound => Action::Write,
-            (_, Existing::Keep) => Action::Keep,
-            (_, Existing::Replace) => Action::Replace,
+        let action = match (regular::read_at_most(&file, u64::MAX)?, existing) {
+            (None, _) => Action::Write,
+            (Some(bytes), _) if bytes == text.as_bytes() => Action::Same,
+            (Some(_), Existing::Keep) => Action::Keep,
+            (Some(_), Existing::Replace) => Action::Replace,
         };
-        Unpacked { name, file, action, text }
+        Ok(Unpacked { name, file, action, text })
     });
     plan.collect()
 }
@@ -65,4 +68,32 @@ pub fn apply_unpack(plan: &[Unpacked]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use agents_testkit::scratch::Scratch;
+
+    use super::*;
+    use crate::bundled;
+
+    #[test]
+    fn what_cannot_be_read_is_not_another_one() {
+        let scratch = Scratch::new();
+        let plan =
+            |dir: &str, existing| plan_unpack(&scratch.path(dir), bundled::files(), existing);
+        let name = bundled::files()[0].name;
+        scratch.write("file", "");
+        fs_err::create_dir_all(scratch.path(format!("taken/{name}.md"))).unwrap();
+        for existing in [Existing::Keep, Existing::Replace] {
+            let error = plan("file", existing).unwrap_err();
+            assert!(matches!(error, ForeignError::Io { .. }), "{error:?}");
+            let error = plan("taken", existing).unwrap_err();
+            assert!(matches!(error, ForeignError::NotAFile { .. }), "{error:?}");
+        }
+        scratch.write(format!("other/{name}.md"), "mine");
+        assert_eq!(plan("other", Existing::Keep).unwrap()[0].action, Action::Keep);
+        assert_eq!(plan("other", Existing::Replace).unwrap()[0].action, Action::Replace);
+        assert_eq!(plan("new", Existing::Keep).unwrap()[0].action, Action::Write);
+    }
 }

@@ -15,6 +15,7 @@ mod parse;
 mod plan;
 mod secret;
 mod task;
+mod tool_rule;
 mod worker;
 
 use std::ffi::OsString;
@@ -41,6 +42,7 @@ pub(crate) use secret::SecretCommand;
 pub(crate) use task::{
     BatchArgs, Lasting, Manner, Mode, PageFormat, ResumeArgs, RunArgs, TaskCommand,
 };
+pub(crate) use tool_rule::{PLUGIN, tool_rule};
 pub(crate) use worker::WorkerArgs;
 
 /// Skills, hooks, tools and sub-agents from the crates in your workspace
@@ -151,7 +153,7 @@ pub(crate) enum Command {
     },
     /// Show what `sync` would change, line by line
     Diff {
-        /// Only this skill
+        /// Only this skill, agent or MCP server, or `events` for hooks
         name: Option<String>,
     },
     /// Show what changed in the crates whose plugins you use, and accept it

@@ -24,6 +24,7 @@ pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod model;
+pub(crate) mod order;
 pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod purge;

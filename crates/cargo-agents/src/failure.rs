@@ -179,11 +179,12 @@ impl Failure {
             return ExitCode::SUCCESS;
         }
         let code = ExitCode::from(self.kind.exit_code());
-        if output.is_json() {
-            // What else could be done if even this cannot be printed?
-            let _ = output.document(&self.document()).and_then(|()| output.flush());
-        } else {
-            let _ = output.flush();
+        let told = match output.is_json() {
+            true => output.document(&self.document()).and_then(|()| output.flush()),
+            false => output.flush(),
+        };
+        // Somebody has to hear it if standard output takes nothing.
+        if told.is_err() || !output.is_json() {
             output.talk(&self.render(output));
         }
         code

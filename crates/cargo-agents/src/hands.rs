@@ -47,10 +47,7 @@ use camino::Utf8PathBuf;
 
 pub(crate) use self::heard::Heard;
 use self::{hooks::PluginHooks, languages::Languages, servers::Servers};
-use crate::{commands::keeper, failure::Failure, here::Here};
-
-/// What the names of plugins' commands begin with.
-const PLUGIN: &str = "plugin__";
+use crate::{args::PLUGIN, commands::keeper, failure::Failure, here::Here};
 
 /// This program, as it is started by itself.
 #[derive(Debug, Clone)]

@@ -16,6 +16,7 @@ mod args;
 mod commands;
 mod dispatch;
 mod failure;
+mod given;
 mod hands;
 mod help;
 mod here;

@@ -3,19 +3,20 @@
 mod scribe;
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     io::{self, Write},
 };
 
 use agents_system::{
     ask::{Asker, Colors},
     env,
-    explain::Code,
+    explain::{Code, ErrorKind},
     finding::{Finding, Severity},
     tame::{Styles, tame},
 };
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use anstyle::{AnsiColor, Style};
+use camino::Utf8Path;
 use serde::Serialize;
 
 use self::scribe::Scribe;
@@ -24,8 +25,8 @@ use crate::{
     failure::Failure,
 };
 
-/// Where results go. Nothing reaches the terminal before [`flush`](Self::flush), so that a reader who leaves
-/// early is noticed in one place.
+/// Where results go. Nothing reaches the terminal before [`flush`](Self::flush). A reader who leaves early ends nothing, because what the
+/// program ends with is still to be found out; only what would go on for ever [reaches](Self::reach) for one.
 pub(crate) struct Output {
     json: bool,
     quiet: bool,
@@ -35,6 +36,15 @@ pub(crate) struct Output {
     results: Styles,
     stdout: RefCell<io::BufWriter<io::Stdout>>,
     lines: RefCell<Lines>,
+    reader: Cell<Reading>,
+}
+
+/// Whether somebody takes results.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Yes,
+    /// The pipe was closed, which is the reader's right.
+    Gone,
 }
 
 /// What is told while it happens.
@@ -57,6 +67,7 @@ impl Output {
             results: styles(colors(flags.color, &io::stdout())),
             stdout: RefCell::new(io::BufWriter::with_capacity(64 * 1024, io::stdout())),
             lines: RefCell::new(Lines::None),
+            reader: Cell::new(Reading::Yes),
         }
     }
 
@@ -89,18 +100,41 @@ impl Output {
     pub(crate) fn text(&self, text: impl std::fmt::Display) -> Result<(), Failure> {
         let text = text.to_string();
         let tamed = tame(&text, self.results);
-        self.settle_lines()?;
-        let written = self.stdout.borrow_mut().write_all(tamed.as_bytes());
-        written.map_err(|error| Failure::printing(&error))
+        self.to_reader(|stdout| stdout.write_all(tamed.as_bytes()))
     }
 
     /// The one document of `--json`.
     pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), Failure> {
-        self.settle_lines()?;
-        let mut stdout = self.stdout.borrow_mut();
-        serde_json::to_writer_pretty(&mut *stdout, document)
-            .map_err(|error| Failure::printing(&error.into()))?;
-        writeln!(stdout).map_err(|error| Failure::printing(&error))
+        self.to_reader(|stdout| {
+            serde_json::to_writer_pretty(&mut *stdout, document)?;
+            writeln!(stdout)
+        })
+    }
+
+    /// Refuses `-o FILE` with `--json`: the one document belongs on standard output, where every command has it.
+    pub(crate) fn refuse_file_of_json(&self, file: Option<&Utf8Path>) -> Result<(), Failure> {
+        let Some(file) = file.filter(|_| self.json) else { return Ok(()) };
+        let said = format!("`-o {file}` writes what people read, and `--json` was given");
+        let hint = format!("leave out `-o` and write `--json … > {file}`, or leave out `--json`");
+        Err(Failure::new(ErrorKind::Usage, said).hint(hint))
+    }
+
+    /// Writes after all lines, as long as there is a reader.
+    fn to_reader(
+        &self,
+        write: impl FnOnce(&mut io::BufWriter<io::Stdout>) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        if self.reader.get() == Reading::Gone {
+            return Ok(());
+        }
+        let written = self.settle_lines().and_then(|()| write(&mut self.stdout.borrow_mut()));
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.reader.set(Reading::Gone);
+                Ok(())
+            }
+            written => written.map_err(|error| Failure::printing(&error)),
+        }
     }
 
     /// One line of JSON, as soon as the reader takes it: for what is told while it happens. Nobody waits for that before the end.
@@ -125,23 +159,28 @@ impl Output {
     }
 
     /// Waits until all lines are written: something else follows, or nothing.
-    fn settle_lines(&self) -> Result<(), Failure> {
+    fn settle_lines(&self) -> io::Result<()> {
         let mut lines = self.lines.borrow_mut();
         match std::mem::replace(&mut *lines, Lines::None) {
             Lines::None => Ok(()),
             Lines::GivenUp(why) => Err(why.into()),
             Lines::Told(scribe) => scribe.finish(),
         }
-        .map_err(|error: io::Error| {
-            *lines = Lines::GivenUp(error.kind());
-            Failure::printing(&error)
-        })
+        .inspect_err(|error: &io::Error| *lines = Lines::GivenUp(error.kind()))
     }
 
     /// Brings everything out.
     pub(crate) fn flush(&self) -> Result<(), Failure> {
-        self.settle_lines()?;
-        self.stdout.borrow_mut().flush().map_err(|error| Failure::printing(&error))
+        self.to_reader(io::BufWriter::flush)
+    }
+
+    /// The same for what would go on for ever: without a reader it ends.
+    pub(crate) fn reach(&self) -> Result<(), Failure> {
+        self.flush()?;
+        match self.reader.get() {
+            Reading::Yes => Ok(()),
+            Reading::Gone => Err(Failure::printing(&io::ErrorKind::BrokenPipe.into())),
+        }
     }
 
     /// Shows findings on standard error, as loud as the user asked for.

@@ -53,7 +53,14 @@ fn links(path: &str, role: Role) -> Vec<(&'static str, String)> {
 
 /// What a command prints and reads, in sentences; nothing if there is no schema.
 fn formats(path: &str) -> String {
-    let printed = links(path, Role::Printed).into_iter().enumerate().map(|(at, (rest, link))| {
+    let mut all: Vec<(&str, String)> = Vec::new();
+    for (rest, link) in links(path, Role::Printed) {
+        match all.iter_mut().find(|(same, _)| *same == rest) {
+            Some((_, other)) => other.push_str(&format!(" or {link}")),
+            None => all.push((rest, link)),
+        }
+    }
+    let printed = all.into_iter().enumerate().map(|(at, (rest, link))| {
         let (arguments, verb) = (format!("{rest} --json"), if at == 0 { " it prints" } else { "" });
         format!("`{}`{verb} {link}", arguments.trim_start())
     });
@@ -91,10 +98,10 @@ fn the_page_of_commands_holds_all_of_them() {
          `cargo agents man COMMAND` as a manual page. Plugins add more commands: `cargo agents --help` lists those available \
          in the current directory.\n\n\
          ## Options that every command has\n\n```text\n{}\n```\n\n\
-         Each command names the schemas of what it prints with `--json`; one that names none prints the same with it. \
+         Each command names the schemas of what it prints with `--json`; one that names none prints the same with it, and so does `--version`. \
          Errors of all commands: {}. The overview, `cargo agents --json`: {}.\n\n\
          ## Exit codes\n\n| code | `kind` in `--json` | when |\n|---|---|---|\n| 0 | | done |\n{}{}{}{}{}{}\n\
-         A plugin's command exits with its program's code. A closed pipe (`| head`) is not a failure.\n",
+         A plugin's command exits with its program's code. A closed pipe (`| head`) is not a failure, and hides none.\n",
         everywhere.render_help().to_string().trim_end(),
         link_of_all(EVERY),
         link_of_all(OVERVIEW),

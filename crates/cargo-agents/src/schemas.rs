@@ -19,15 +19,6 @@ const WITHOUT: &[&str] = &[
     "mcp",
     "acp",
     "worker",
-    // They do something, and say in a sentence that it is done.
-    "audit record",
-    "audit import",
-    "task cancel",
-    "task approve",
-    "task deny",
-    "plan add",
-    "plan pause",
-    "plan cancel",
 ];
 
 #[test]

@@ -9,6 +9,7 @@ use agents_system::{
     finding::{Finding, Severity},
     foreign::ForeignError,
     lock::LockError,
+    regular,
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -263,18 +264,17 @@ impl Config {
 
     /// What the file says; nothing if there is none. Rooms above read their own tables of it.
     pub fn text(file: &Utf8Path) -> Result<String, ConfigError> {
-        match fs_err::read_to_string(file) {
-            Ok(text) => Ok(text),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                match file.read_link_utf8() {
-                    // Somebody meant to have one.
-                    Ok(target) => {
-                        Err(ForeignError::Dangling { path: file.to_owned(), target }.into())
-                    }
-                    Err(_) => Ok(String::new()),
-                }
+        match regular::read_text(file) {
+            Ok(Some(text)) => Ok(text),
+            Ok(None) => match file.read_link_utf8() {
+                // Somebody meant to have one.
+                Ok(target) => Err(ForeignError::Dangling { path: file.to_owned(), target }.into()),
+                Err(_) => Ok(String::new()),
+            },
+            Err(ForeignError::Io { source, .. } | ForeignError::Denied { source, .. }) => {
+                Err(ConfigError::Io(source))
             }
-            Err(error) => Err(ConfigError::Io(error)),
+            Err(error) => Err(error.into()),
         }
     }
 

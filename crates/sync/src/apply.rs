@@ -76,9 +76,11 @@ impl Places {
 /// A plan that was carried out.
 #[derive(Debug)]
 pub struct Applied {
-    /// The plan.
+    /// The plan, with the changes that were made.
     pub plan: Plan,
-    /// What could not be done; the rest was.
+    /// The changes that could not be made.
+    pub undone: Vec<Change>,
+    /// Why not, one for each.
     pub failed: Vec<Finding>,
 }
 
@@ -231,7 +233,7 @@ fn workspaces(ledger: &Ledger, edited: Edited) -> BTreeSet<Utf8PathBuf> {
 fn plan_removal(places: &Places, ledger: &Ledger, workspace: &Utf8Path, edited: Edited) -> Plan {
     let nothing = Desired::default();
     let facts = Facts::look(&nothing, ledger, workspace);
-    let mut plan = Plan::new(&nothing, &facts, ledger, workspace, edited);
+    let mut plan = Plan::of_removal(&facts, ledger, workspace, edited);
     originals::restore(&mut plan, ledger, &places.backups);
     plan
 }
@@ -299,8 +301,10 @@ fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied
         announced.save(&places.ledger)?;
     }
     let (mut failed, mut workshops) = (Vec::new(), Workshops::default());
-    for at in 0..plan.changes.len() {
-        let (place, done) = match &plan.changes[at] {
+    let (mut made, mut undone) = (Vec::new(), Vec::new());
+    let is_change = !plan.changes.is_empty();
+    for change in std::mem::take(&mut plan.changes) {
+        let (place, done) = match &change {
             Change::Skill { slot, files, .. } => {
                 (slot.clone(), write_skill(&mut workshops, slot, files.as_ref()))
             }
@@ -310,21 +314,26 @@ fn carry_out(places: &Places, mut plan: Plan, before: &Ledger) -> Result<Applied
                 (file.clone(), done)
             }
         };
-        if let Err(finding) = done {
-            failed.push(finding.at(Place::file(place.clone())));
-            plan.keep_ownership_of(&place, before);
-            originals::keep(&mut plan, &place, before);
+        match done {
+            Ok(()) => made.push(change),
+            Err(finding) => {
+                failed.push(finding.at(Place::file(place.clone())));
+                plan.keep_ownership_of(&place, before);
+                originals::keep(&mut plan, &place, before);
+                undone.push(change);
+            }
         }
     }
+    plan.changes = made;
     // They would keep empty directories from going.
     drop(workshops);
-    if !plan.changes.is_empty() {
+    if is_change {
         remove_empty(&mut plan.owned.directories);
     }
     if plan.owned != *announced {
         plan.owned.save(&places.ledger)?;
     }
-    Ok(Applied { plan, failed })
+    Ok(Applied { plan, undone, failed })
 }
 
 /// The entries that were not there before.

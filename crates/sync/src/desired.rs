@@ -337,7 +337,7 @@ impl DesiredSkill {
 
 impl SkillFiles {
     /// The files, if they are still those that the digest is of.
-    pub(crate) fn load(&self, digest: &str) -> Result<Rc<SkillTree>, Box<Finding>> {
+    pub fn load(&self, digest: &str) -> Result<Rc<SkillTree>, Box<Finding>> {
         let tree = match self {
             Self::Held(tree) => Rc::clone(tree),
             Self::OnDisk { dir, root } => {

@@ -119,8 +119,23 @@ impl Plan {
         workspace: &Utf8Path,
         edited: Edited,
     ) -> Self {
-        let mut plan = Self { owned: ledger.clone(), ..Self::default() };
-        let given = Given { desired, facts, ledger, workspace, edited };
+        Self::of(Given { desired, facts, ledger, workspace, edited, asked: Asked::Sync })
+    }
+
+    /// The plan that takes back what one workspace has.
+    #[must_use]
+    pub fn of_removal(
+        facts: &Facts,
+        ledger: &Ledger,
+        workspace: &Utf8Path,
+        edited: Edited,
+    ) -> Self {
+        let desired = &Desired::default();
+        Self::of(Given { desired, facts, ledger, workspace, edited, asked: Asked::Uninstall })
+    }
+
+    fn of(given: Given<'_>) -> Self {
+        let mut plan = Self { owned: given.ledger.clone(), ..Self::default() };
         skills::plan(&mut plan, given);
         parts::plan(&mut plan, given);
         files::plan(&mut plan, given);
@@ -141,6 +156,23 @@ impl Plan {
     }
 }
 
+/// The command that a plan is made for: what it leaves alone goes by the same command, asked differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Sync,
+    Uninstall,
+}
+
+impl Asked {
+    /// As people type it.
+    fn command(self) -> &'static str {
+        match self {
+            Self::Sync => "cargo agents sync",
+            Self::Uninstall => "cargo agents uninstall",
+        }
+    }
+}
+
 /// What a plan is made of.
 #[derive(Clone, Copy)]
 struct Given<'a> {
@@ -149,6 +181,7 @@ struct Given<'a> {
     ledger: &'a Ledger,
     workspace: &'a Utf8Path,
     edited: Edited,
+    asked: Asked,
 }
 
 impl<'a> Given<'a> {

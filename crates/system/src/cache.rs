@@ -9,7 +9,7 @@ use std::io;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::atomic;
+use crate::{atomic, regular};
 
 const MAGIC: &[u8; 8] = b"agents\x01\n";
 const DIGEST: usize = 16;
@@ -91,7 +91,8 @@ impl CacheFile {
     /// Its content, for types that borrow from it.
     #[must_use]
     pub fn load_bytes(&self) -> Option<Payload> {
-        let bytes = fs_err::read(&self.path).ok()?;
+        // What was made from a large workspace may be large itself.
+        let bytes = regular::read_at_most(&self.path, u64::MAX).ok()??;
         let (header, payload) = bytes.split_at_checked(HEADER)?;
         let rest = header.strip_prefix(MAGIC)?;
         let believed =

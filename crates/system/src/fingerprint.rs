@@ -16,14 +16,15 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{Digest, digest};
+use crate::{
+    cache::{Digest, digest},
+    foreign::ForeignError,
+    regular::{self, MAX_FILE},
+};
 
 /// File systems and kernels disagree about how finely time stamps are kept; two seconds is the
 /// coarsest in use (FAT).
 const YOUNG: Duration = Duration::from_secs(2);
-
-/// No lock file or manifest comes near it; what does is not one.
-const MAX_FILE: u64 = 32 * 1024 * 1024;
 
 /// Nanoseconds since 1970; files from before are all alike to us.
 pub(crate) type Nanos = u64;
@@ -306,27 +307,12 @@ fn look_at_file(path: &Utf8Path) -> io::Result<Option<(Stamp, Vec<u8>)>> {
 }
 
 fn look_at_small_file(path: &Utf8Path, max: u64) -> io::Result<Option<(Stamp, Vec<u8>)>> {
-    use std::io::Read as _;
-    let refuse =
-        |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, format!("`{path}` is {what}")));
-    // Looked at before it is opened: opening a pipe would wait for its other end.
-    match fs_err::metadata(path) {
-        Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => return refuse("not a regular file"),
-        Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(error),
+    match regular::look(path, path, max) {
+        Ok(found) => Ok(found.map(|(metadata, bytes)| (stamp(&metadata), bytes))),
+        Err(ForeignError::Io { source, .. }) if is_absent(&source) => Ok(None),
+        Err(ForeignError::Io { source, .. } | ForeignError::Denied { source, .. }) => Err(source),
+        Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string())),
     }
-    let file = fs_err::File::open(path)?;
-    let metadata = file.metadata()?;
-    if metadata.len() > max {
-        return refuse(&match max / 1024 {
-            kib if kib >= 1024 => format!("larger than {} MiB", kib / 1024),
-            kib => format!("larger than {kib} KiB"),
-        });
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-    file.take(max).read_to_end(&mut bytes)?;
-    Ok(Some((stamp(&metadata), bytes)))
 }
 
 fn look_at_directory(path: &Utf8Path) -> io::Result<Option<(Stamp, Vec<String>)>> {

@@ -22,20 +22,20 @@
 
 use std::{
     fs::Metadata,
-    io::{self, Read as _, Write as _},
+    io::{self, Write as _},
 };
 
 use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::NamedTempFile;
 
-use crate::cache::{Digest, digest, name_hash};
+use crate::{
+    cache::{Digest, digest, name_hash},
+    regular::{self, MAX_FILE},
+};
 
 mod error;
 
 pub use error::ForeignError;
-
-/// No settings file comes near it.
-const MAX_FILE: u64 = 32 * 1024 * 1024;
 
 const BOM: char = '\u{feff}';
 
@@ -310,32 +310,8 @@ fn follow(path: &Utf8Path) -> Result<Utf8PathBuf, ForeignError> {
 }
 
 fn read(path: &Utf8Path, real: &Utf8Path) -> Result<Option<Found>, ForeignError> {
-    let refused = ForeignError::io("read", path);
-    let metadata = match real.metadata() {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(refused(error)),
-    };
-    if !metadata.is_file() {
-        let what = if metadata.is_dir() { "a directory" } else { "a pipe, socket or device" };
-        return Err(ForeignError::NotAFile { path: path.to_owned(), what });
-    }
-    let mut bytes = Vec::new();
-    let file = match fs_err::File::open(real) {
-        Ok(file) => file,
-        Err(error) => return Err(refused(error)),
-    };
-    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(refused)?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(ForeignError::TooLarge { path: path.to_owned() });
-    }
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(Some(Found { text, metadata })),
-        Err(error) => {
-            let offset = error.utf8_error().valid_up_to();
-            Err(ForeignError::NotUtf8 { path: path.to_owned(), offset })
-        }
-    }
+    let Some((metadata, bytes)) = regular::look(path, real, MAX_FILE)? else { return Ok(None) };
+    Ok(Some(Found { text: regular::text(path, bytes)?, metadata }))
 }
 
 /// Whether the content of a file must be on the disk before the file has its name.

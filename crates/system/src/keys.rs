@@ -82,14 +82,33 @@ pub enum KeyError {
         ending: String,
     },
     /// The command printed nothing, or nothing that can be a key.
-    #[error("the key command `{program}` printed no key")]
+    #[error("the key command `{program}` printed {printed}")]
     NoKey {
         /// The program.
         program: String,
+        /// What it was instead.
+        printed: NotAKey,
     },
     /// The keyring does not answer, or not with a key.
     #[error("the keyring could not be read: {0}")]
     Keyring(&'static str),
+}
+
+/// What a command printed instead of a key. No word of it is told: it may be half a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotAKey {
+    /// Nothing but space.
+    #[error("no key")]
+    Nothing,
+    /// A message, or several keys.
+    #[error("more than one line, which is no key")]
+    Lines,
+    /// Bytes that are not UTF-8.
+    #[error("what is not text, which is no key")]
+    NotText,
+    /// Text for a terminal.
+    #[error("control characters, which no key has")]
+    ControlCharacters,
 }
 
 impl Explain for KeyError {
@@ -151,7 +170,9 @@ fn run(words: &[String]) -> Result<SecretString, KeyError> {
     let bounds = Bounds { whole: COMMAND_DEADLINE, grace: Duration::from_secs(1), output: MAX_KEY };
     // Through pipes: what goes through a file is on a disk.
     let mut ran = run_together(&[Job { call: &call, stdin: b"" }], bounds);
-    let Some(mut ran) = ran.pop() else { return Err(KeyError::NoKey { program }) };
+    let Some(mut ran) = ran.pop() else {
+        return Err(KeyError::NoKey { program, printed: NotAKey::Nothing });
+    };
     ran.stderr.zeroize();
     let printed = std::mem::take(&mut ran.stdout);
     match ran.ending {
@@ -184,18 +205,21 @@ fn wipe(mut bytes: Vec<u8>) {
 
 /// The first line, if it is the only one.
 fn secret_of(bytes: Vec<u8>, program: &str) -> Result<SecretString, KeyError> {
-    let no_key = || KeyError::NoKey { program: program.to_owned() };
+    let no_key = |printed| KeyError::NoKey { program: program.to_owned(), printed };
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
             wipe(error.into_bytes());
-            return Err(no_key());
+            return Err(no_key(NotAKey::NotText));
         }
     };
-    let secret = into_secret(text).ok_or_else(no_key)?;
-    // A key goes into a header, where such characters cannot stand; more than one line is a message and no key.
+    let secret = into_secret(text).ok_or_else(|| no_key(NotAKey::Nothing))?;
+    if secret.expose_secret().contains('\n') {
+        return Err(no_key(NotAKey::Lines));
+    }
+    // A key goes into a header, where such characters cannot stand.
     if secret.expose_secret().chars().any(char::is_control) {
-        return Err(no_key());
+        return Err(no_key(NotAKey::ControlCharacters));
     }
     Ok(secret)
 }

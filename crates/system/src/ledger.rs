@@ -17,6 +17,8 @@ use crate::{
     atomic,
     edit::{Format, KeyPath},
     explain::{Code, ErrorKind, Explain},
+    foreign::ForeignError,
+    regular,
 };
 
 const VERSION: u32 = 1;
@@ -174,7 +176,10 @@ pub enum Share {
 /// Why the ledger cannot be used. It is never taken for empty: that would orphan what we own.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// It cannot be read or written.
+    /// What is there cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] ForeignError),
+    /// It cannot be written.
     #[error("cannot use the ledger `{file}`")]
     Io {
         /// The file.
@@ -209,13 +214,14 @@ impl Explain for LedgerError {
 
     fn code(&self) -> Option<Code> {
         Some(match self {
-            Self::Io { .. } | Self::Damaged { .. } => Code::LedgerDamaged,
+            Self::Unreadable(_) | Self::Io { .. } | Self::Damaged { .. } => Code::LedgerDamaged,
             Self::Newer { .. } => Code::LaterVersion,
         })
     }
 
     fn hint(&self) -> Option<String> {
         match self {
+            Self::Unreadable(error) => error.hint(),
             Self::Io { .. } => None,
             Self::Damaged { .. } => {
                 Some("restore it from a backup; without it we cannot tell what is ours".to_owned())
@@ -240,11 +246,7 @@ impl Default for Ledger {
 impl Ledger {
     /// Reads it; a missing one is empty.
     pub fn load(file: &Utf8Path) -> Result<Self, LedgerError> {
-        let text = match fs_err::read_to_string(file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(source) => return Err(LedgerError::Io { file: file.to_owned(), source }),
-        };
+        let Some(text) = regular::read_text(file)? else { return Ok(Self::default()) };
         let damaged = |source| LedgerError::Damaged { file: file.to_owned(), source };
         // A later version may have changed everything else.
         let Layout { version: found } = serde_json::from_str(&text).map_err(damaged)?;
@@ -258,7 +260,7 @@ impl Ledger {
     pub fn save(&self, file: &Utf8Path) -> Result<(), LedgerError> {
         let failed = |source| LedgerError::Io { file: file.to_owned(), source };
         let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.into()))? + "\n";
-        if fs_err::read_to_string(file).is_ok_and(|now| now == text) {
+        if regular::read_text(file).is_ok_and(|now| now.as_ref() == Some(&text)) {
             return Ok(());
         }
         atomic::write(file, text.as_bytes()).map_err(failed)
@@ -461,5 +463,12 @@ mod tests {
             fs_err::write(&file, text).unwrap();
             assert!(Ledger::load(&file).is_err(), "{text:?}");
         }
+        fs_err::remove_file(&file).unwrap();
+        assert!(crate::process::Call::new("mkfifo").arg(file.as_str()).status().unwrap().success());
+        let error = Ledger::load(&file).unwrap_err();
+        let said = format!("`{file}` is a pipe, socket or device, not a file");
+        assert_eq!((error.to_string(), error.code()), (said, Some(Code::LedgerDamaged)));
+        Ledger::default().save(&file).unwrap();
+        assert_eq!(Ledger::load(&file).unwrap(), Ledger::default());
     }
 }

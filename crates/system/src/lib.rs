@@ -31,6 +31,7 @@
 //! | [`nested`] | JSON of others that is kept inside of JSON of ours |
 //! | [`tame`] | text that is shown on a terminal without steering it |
 //! | [`window`] | how much of it fits |
+//! | [`regular`] | reading a file as a whole, and nothing that is no file |
 //! | [`progress`] | one status line on a terminal, nothing elsewhere |
 //!
 //! | feature | default | brings |
@@ -78,6 +79,7 @@ pub mod nested;
 pub mod private;
 pub mod process;
 pub mod progress;
+pub mod regular;
 pub mod sandbox;
 pub mod span;
 pub mod tame;

@@ -1,13 +1,13 @@
 //! The file `agents.lock`: read as a whole, written as a whole, by one process at a time, and only if something changed.
 
-use std::{io, time::Duration};
+use std::time::Duration;
 
 use agents_system::{
     cache::name_hash,
-    explain::Explain as _,
     foreign::{ForeignFile, remove_unfinished},
     lock::{Lock as Pen, LockError},
     progress::Progress,
+    regular,
 };
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -55,16 +55,13 @@ impl LockFile {
 
     /// What it says; `None` if there is none.
     pub fn load(&self) -> Result<Option<Lock>, LockFileError> {
-        match fs_err::read_to_string(&self.path) {
-            Ok(text) => Lock::parse(&self.path, &text).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(self.failed(source)),
-        }
+        let text = regular::read_text(&self.path)?;
+        text.map(|text| Lock::parse(&self.path, &text)).transpose()
     }
 
     /// Makes it say this. Where nothing is agreed to there is no file.
     pub fn save(&self, lock: &Lock) -> Result<Saved, LockFileError> {
-        let file = ForeignFile::load(&self.path).map_err(|error| self.foreign(&error))?;
+        let file = ForeignFile::load(&self.path)?;
         let text = lock.render();
         let is_there = match file.text() {
             // Where git turns line endings, that is no difference.
@@ -74,24 +71,14 @@ impl LockFile {
         if is_there {
             return Ok(Saved::Unchanged);
         }
-        let written = if lock.entries().is_empty() { file.remove() } else { file.replace(&text) };
-        written.map_err(|error| self.foreign(&error))?;
+        if lock.entries().is_empty() { file.remove() } else { file.replace(&text) }?;
         Ok(Saved::Written)
-    }
-
-    fn foreign(&self, error: &agents_system::foreign::ForeignError) -> LockFileError {
-        let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        self.failed(io::Error::other(format!("{error}{hint}")))
-    }
-
-    fn failed(&self, source: io::Error) -> LockFileError {
-        LockFileError::Io { file: self.path.clone(), source }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use agents_system::explain::Code;
+    use agents_system::explain::{Code, ErrorKind, Explain as _};
 
     use super::*;
     use crate::lock::{Entry, Kind, Source};
@@ -139,9 +126,23 @@ mod tests {
     fn a_file_that_cannot_be_read_is_not_one_that_is_not_there() {
         let scratch = tempfile::tempdir().unwrap();
         let root = Utf8Path::from_path(scratch.path()).unwrap();
-        fs_err::create_dir(root.join(LOCK_FILE)).unwrap();
-        let error = LockFile::beside(root).load().unwrap_err();
-        assert!(matches!(error, LockFileError::Io { .. }), "{error}");
-        assert_eq!(error.code(), Some(Code::LockFileBroken));
+        let file = LockFile::beside(root);
+        let refused = || {
+            let error = file.load().unwrap_err();
+            assert!(matches!(error, LockFileError::Foreign(_)), "{error}");
+            assert_eq!(error.code(), Some(Code::LockFileBroken));
+            // Like one that holds no lock file.
+            assert_eq!(error.kind(), ErrorKind::Usage);
+            error.to_string()
+        };
+        fs_err::write(file.path(), b"\xff").unwrap();
+        assert!(refused().ends_with("is not valid UTF-8 (byte 0)"));
+        fs_err::remove_file(file.path()).unwrap();
+        fs_err::create_dir(file.path()).unwrap();
+        assert!(refused().ends_with("is a directory, not a file"));
+        fs_err::remove_dir(file.path()).unwrap();
+        let made = agents_system::process::Call::new("mkfifo").arg(file.path().as_str()).status();
+        assert!(made.unwrap().success());
+        assert!(refused().ends_with("is a pipe, socket or device, not a file"));
     }
 }

@@ -19,7 +19,7 @@ use agents_plugin::{
     plugin::{Origin, Plugin},
     skills::{Mode, Skill, SkillOrigin, SkillTree, Skipped, TreeEntry, TreeKind, Why},
 };
-use agents_system::cache::Digest;
+use agents_system::{cache::Digest, regular};
 use agents_workspace::{CrateName, PackageSource, Workspace};
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -380,8 +380,9 @@ fn content(plugin: &Plugin) -> SkillTree {
     let mut files: BTreeMap<Utf8PathBuf, Vec<u8>> = BTreeMap::new();
     let own = match &plugin.origin {
         Origin::Crate(..) => {
-            let text = fs_err::read_to_string(plugin.dir().join("Cargo.toml")).unwrap_or_default();
-            let table = toml::from_str::<toml::Table>(&text).ok().and_then(|root| {
+            let text = regular::read_text(&plugin.dir().join("Cargo.toml")).ok().flatten();
+            let root = text.and_then(|text| toml::from_str::<toml::Table>(&text).ok());
+            let table = root.and_then(|root| {
                 let table = root.get("package")?.get("metadata")?.get("symposium")?;
                 serde_json::to_vec_pretty(table).ok()
             });
@@ -390,11 +391,11 @@ fn content(plugin: &Plugin) -> SkillTree {
         }
         _ => plugin.file.clone(),
     };
-    if let Ok(bytes) = fs_err::read(&own) {
+    if let Some(bytes) = regular_file(&own) {
         files.insert(last(&own), bytes);
     }
     for path in own_programs(plugin) {
-        if let Ok(bytes) = fs_err::read(plugin.dir().join(&path)) {
+        if let Some(bytes) = regular_file(&plugin.dir().join(&path)) {
             files.entry(slashed(&path)).or_insert(bytes);
         }
     }
@@ -403,6 +404,11 @@ fn content(plugin: &Plugin) -> SkillTree {
         TreeEntry { path, kind: TreeKind::File { mode: Mode::Plain, bytes } }
     };
     SkillTree { entries: files.into_iter().map(entry).collect() }
+}
+
+/// The bytes of a file of a plugin, if it is one and can be read: nobody waits for a pipe. However large: what runs must count.
+fn regular_file(file: &Utf8Path) -> Option<Vec<u8>> {
+    regular::read_at_most(file, u64::MAX).ok().flatten()
 }
 
 /// The digest of a plugin's [`content`]. Most plugins are one manifest that was read when they were loaded, or looks as it did

@@ -11,6 +11,7 @@ use agents_system::{
     cache::hex,
     explain::{Code, ErrorKind, Explain},
     finding::Finding,
+    foreign::ForeignError,
 };
 use camino::Utf8PathBuf;
 
@@ -164,20 +165,15 @@ pub enum LockFileError {
         /// What is wrong with it.
         findings: Vec<Finding>,
     },
-    /// The system does not let us.
-    #[error("cannot use `{file}`")]
-    Io {
-        /// The file.
-        file: Utf8PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    /// It is no file that we would write, or the system does not let us.
+    #[error(transparent)]
+    Foreign(#[from] ForeignError),
 }
 
 impl Explain for LockFileError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Io { .. } => ErrorKind::Failure,
+            Self::Foreign(error) => error.kind(),
             Self::Conflict { .. } | Self::Newer { .. } | Self::Invalid { .. } => ErrorKind::Usage,
         }
     }
@@ -185,7 +181,7 @@ impl Explain for LockFileError {
     fn code(&self) -> Option<Code> {
         Some(match self {
             Self::Newer { .. } => Code::LaterVersion,
-            Self::Conflict { .. } | Self::Invalid { .. } | Self::Io { .. } => Code::LockFileBroken,
+            Self::Conflict { .. } | Self::Invalid { .. } | Self::Foreign(_) => Code::LockFileBroken,
         })
     }
 
@@ -196,7 +192,7 @@ impl Explain for LockFileError {
                     .to_owned(),
             ),
             Self::Newer { .. } => Some("use that version of cargo agents".to_owned()),
-            Self::Io { .. } => None,
+            Self::Foreign(error) => error.hint(),
         }
     }
 

@@ -9,7 +9,7 @@
 use std::{collections::BTreeSet, io, time::SystemTime};
 
 use agents_plugin::skills::{Mode, SkillTree, TreeEntry, TreeKind};
-use agents_system::atomic;
+use agents_system::{atomic, regular};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +67,9 @@ impl Store {
     #[must_use]
     pub fn get(&self, hash: &Hash) -> Stored {
         let file = self.file(hash);
-        let Ok(bytes) = fs_err::read(&file) else { return Stored::Missing };
+        let Ok(Some(bytes)) = regular::read_at_most(&file, u64::MAX) else {
+            return Stored::Missing;
+        };
         let tree = postcard::from_bytes::<Vec<File>>(&bytes).ok().map(into_tree);
         match tree.filter(|tree| Hash::new(&tree.digest()) == *hash) {
             Some(tree) => Stored::Tree(tree),

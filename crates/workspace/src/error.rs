@@ -148,6 +148,10 @@ impl CargoError {
 impl Explain for WorkspaceError {
     fn kind(&self) -> ErrorKind {
         match self {
+            // What is no manifest at all is as wrong as one that is not TOML.
+            Self::Read { source } if source.kind() == io::ErrorKind::InvalidData => {
+                ErrorKind::Usage
+            }
             Self::Read { .. } => ErrorKind::Failure,
             Self::Syntax { .. } => ErrorKind::Usage,
             Self::Cargo(error) => error.kind(),

@@ -1,6 +1,6 @@
 //! `cargo agents acp`
 
-use super::{agent::NamedAgents, task::Mode};
+use super::{agent::NamedAgents, task::Mode, tool_rule};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct AcpArgs {
@@ -11,7 +11,7 @@ pub(crate) struct AcpArgs {
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
     /// Let it do this without asking, such as `edit` or `bash(cargo *)`
-    #[arg(long, value_name = "TOOL")]
+    #[arg(long, value_name = "TOOL", value_parser = tool_rule)]
     pub(crate) allow: Vec<String>,
     /// Give it this secret without asking, if its definition lists it
     #[arg(long = "secret", value_name = "NAME")]

@@ -1,6 +1,6 @@
 //! `cargo agents mcp`
 
-use super::{agent::NamedAgents, task::Mode};
+use super::{agent::NamedAgents, task::Mode, tool_rule};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct McpArgs {
@@ -8,7 +8,7 @@ pub(crate) struct McpArgs {
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
     /// Let tasks do this without asking, such as `edit` or `bash(cargo *)`
-    #[arg(long, value_name = "TOOL")]
+    #[arg(long, value_name = "TOOL", value_parser = tool_rule)]
     pub(crate) allow: Vec<String>,
     /// Give tasks this secret without asking, if their definitions list it
     #[arg(long = "secret", value_name = "NAME")]

@@ -10,6 +10,7 @@ use clap::{Subcommand, ValueEnum};
 use super::{
     agent::NamedAgents,
     task::{Mode, time},
+    tool_rule,
 };
 
 #[derive(Debug, Subcommand)]
@@ -110,7 +111,7 @@ pub(crate) struct PlanShowArgs {
     /// How it is drawn
     #[arg(long, value_enum, default_value_t = DrawingFormat::Text)]
     pub(crate) format: DrawingFormat,
-    /// Write to this file instead of standard output
+    /// Write to this file instead of standard output; not with `--json`
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<Utf8PathBuf>,
     #[command(flatten)]
@@ -217,7 +218,7 @@ pub(crate) struct PlanManner {
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
     /// Let them do this without asking, such as `edit` or `bash(cargo *)`
-    #[arg(long, value_name = "TOOL")]
+    #[arg(long, value_name = "TOOL", value_parser = tool_rule)]
     pub(crate) allow: Vec<String>,
     /// Give them this secret without asking, if their definitions list it
     #[arg(long = "secret", value_name = "NAME")]

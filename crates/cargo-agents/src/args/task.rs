@@ -8,7 +8,7 @@ use agents_system::span;
 use camino::Utf8PathBuf;
 use clap::{Subcommand, ValueEnum};
 
-use super::agent::NamedAgents;
+use super::{agent::NamedAgents, tool_rule};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
@@ -44,7 +44,7 @@ All of them start, or none. Results are in the order of the file.")]
         /// How it is written
         #[arg(long, value_enum, default_value_t = PageFormat::Text)]
         format: PageFormat,
-        /// Write to this file instead of standard output
+        /// Write to this file instead of standard output; not with `--json`
         #[arg(short, long, value_name = "FILE")]
         output: Option<Utf8PathBuf>,
     },
@@ -210,7 +210,7 @@ pub(crate) enum PageFormat {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Manner {
     /// Only these of the tools it would have
-    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',', value_parser = tool_rule)]
     pub(crate) tools: Vec<String>,
     /// Acceptable models, best first
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
@@ -222,7 +222,7 @@ pub(crate) struct Manner {
     #[arg(long)]
     pub(crate) plan: bool,
     /// Let it do this without asking, such as `edit` or `bash(cargo *)`
-    #[arg(long, value_name = "TOOL")]
+    #[arg(long, value_name = "TOOL", value_parser = tool_rule)]
     pub(crate) allow: Vec<String>,
     /// Give it this secret without asking, if its definition lists it
     #[arg(long = "secret", value_name = "NAME")]

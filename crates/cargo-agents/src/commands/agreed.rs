@@ -331,8 +331,13 @@ impl Settled {
 
     /// Whether anything that is here, or was, goes by that name.
     pub(crate) fn knows(&self, is_named: impl Fn(&Entry) -> bool) -> bool {
+        self.entries().any(is_named)
+    }
+
+    /// Everything that is here or was.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         let here = self.comparison.items.iter().map(|it| &it.item.entry);
-        here.chain(self.before.iter().flat_map(Lock::entries)).any(is_named)
+        here.chain(self.before.iter().flat_map(Lock::entries))
     }
 
     /// What is agreed to after this run. Installations are added by [`record`](Self::record).

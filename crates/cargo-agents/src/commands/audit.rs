@@ -1,6 +1,6 @@
 //! `cargo agents audit`: everything that is active here, who it is from, what it may do, and who has reviewed it.
 
-mod records;
+pub(crate) mod records;
 mod rights;
 mod rows;
 

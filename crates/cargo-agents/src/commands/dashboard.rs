@@ -62,7 +62,7 @@ async fn serve(
     } else {
         output.line(&address)?;
     }
-    output.flush()?;
+    output.reach()?;
     if *open {
         browse(&address)?;
     }

@@ -22,6 +22,7 @@ mod brought;
 pub(crate) mod checks;
 mod configured;
 mod host_files;
+mod journals;
 mod loading;
 mod machine;
 pub(crate) mod notes;
@@ -123,6 +124,7 @@ fn examine(settings: &Settings) -> Result<Vec<Problem>, Failure> {
     let mut problems: Vec<Problem> = program::check(&Programs::look()).into_iter().collect();
     problems.extend(configured::check(&machine));
     problems.extend(record::check(&machine));
+    problems.extend(journals::check(settings));
     problems.extend(host_files::check(&machine));
     problems.extend(trust::check(&machine));
     problems.extend(loading::check(&machine));

@@ -75,10 +75,13 @@ fn listed(known: &SecretSettings) -> Vec<SecretView> {
         Presence::Missing => "missing",
         Presence::Unknown => "unknown",
     };
-    known
-        .iter()
-        .map(|(key, source)| view(key.as_str(), &key.variable(), source, state(source), None))
-        .collect()
+    let problem = |source: &SecretSource| {
+        source.missing_besides().map(|file| format!("there is no `{file}`, which opens it"))
+    };
+    let listed = known.iter().map(|(key, source)| {
+        view(key.as_str(), &key.variable(), source, state(source), problem(source))
+    });
+    listed.collect()
 }
 
 fn checked(known: &SecretSettings, names: &[String]) -> Result<Vec<SecretView>, Failure> {

@@ -1,6 +1,11 @@
 //! `cargo agents sync`, `cargo agents diff` and `cargo agents uninstall`
 
-use std::process::ExitCode;
+mod lines;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    process::ExitCode,
+};
 
 use agents_host::Host;
 use agents_plugin::{hooks::ActiveHook, probes::Acquire};
@@ -12,10 +17,11 @@ use agents_system::{
     finding::{Finding, Severity},
     ledger::What,
 };
-use camino::Utf8Path;
+use agents_trust::review::Review;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
-use similar::TextDiff;
 
+pub(super) use self::lines::unified;
 use super::{
     agreed::{Settled, Terms, Writing, settle},
     consent, wanted,
@@ -43,9 +49,12 @@ pub(crate) enum Mode {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SyncHostsDocument {
-    /// Whether the changes were made
+    /// Whether the changes were made; not, if none of them could be
     applied: bool,
+    /// What was done, or would be
     changes: Vec<ChangeView>,
+    /// How many changes could not be made; the findings say why
+    failed: usize,
     /// How many things are as they should be
     unchanged: usize,
     /// What changed, or would change, in `agents.lock`
@@ -69,14 +78,17 @@ struct ChangeView {
     /// How many lines of a skill changed
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<usize>,
-    /// The change of a file or a skill as a unified diff
+    /// The change of a file or a skill as a unified diff; what is in a new or removed skill only from `diff`
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
 
 /// What was done, or would be.
 pub(super) struct Brought {
+    /// With the changes that were made, or would be.
     pub(super) plan: Plan,
+    /// The changes that could not be made.
+    pub(super) undone: Vec<Change>,
     pub(super) findings: Vec<Finding>,
     /// What changed, or would change, in `agents.lock`.
     pub(super) agreements: Vec<String>,
@@ -84,6 +96,10 @@ pub(super) struct Brought {
     pub(super) settled: Option<Settled>,
     /// Which dependencies need the user's consent.
     pub(super) waiting: Option<Finding>,
+    /// What hosts should have, by name, whether it changes or not; only for [`Mode::Diff`].
+    pub(super) names: BTreeSet<String>,
+    /// The lines of skills by their directories; only for [`Mode::Diff`].
+    pub(super) contents: BTreeMap<Utf8PathBuf, Review>,
 }
 
 pub(crate) fn run(
@@ -101,6 +117,9 @@ pub(crate) fn run(
     // Who was asked and said "later" need not be told.
     if mode == Mode::Diff || (mode == Mode::Apply && output.asker().is_some()) {
         brought.waiting = None;
+    }
+    if let Some(name) = only {
+        lines::refuse_unknown(&brought, name)?;
     }
     report(&brought, mode, only, output)?;
     Ok(brought.code(mode))
@@ -127,6 +146,11 @@ pub(super) fn bring(
         findings.extend(here.unknown_sandboxed());
         findings.append(&mut wanted.findings);
         let writing = if mode == Mode::Apply { Writing::Yes } else { Writing::No };
+        let names = match mode {
+            // Also what is taken out below because it waits.
+            Mode::Diff => lines::names(&wanted.desired),
+            Mode::Apply | Mode::DryRun | Mode::Check => BTreeSet::new(),
+        };
         // Without hosts nothing is looked at, so there is nothing to agree to.
         let mut settled = match hosts.is_empty() {
             true => None,
@@ -150,19 +174,25 @@ pub(super) fn bring(
         let places = Places::below(&settings.dirs.state).remembering(&settings.dirs.cache);
         settings.progress.begin("Bringing hosts up to date");
         let desired = &wanted.desired;
-        let plan = match mode {
+        let (plan, undone) = match mode {
             Mode::Apply => {
                 let applied = sync(&places, desired, root, edited, &settings.progress)?;
                 findings.extend(applied.failed);
-                applied.plan
+                (applied.plan, applied.undone)
             }
-            Mode::DryRun | Mode::Check | Mode::Diff => preview(&places, desired, root, edited)?,
+            Mode::DryRun | Mode::Check | Mode::Diff => {
+                (preview(&places, desired, root, edited)?, Vec::new())
+            }
         };
         settings.progress.end();
         findings.extend(plan.findings.iter().cloned());
         findings.extend(untrusted(&plan, &hosts));
+        let contents = match mode {
+            Mode::Diff => lines::of_skills(&plan, &mut findings),
+            Mode::Apply | Mode::DryRun | Mode::Check => BTreeMap::new(),
+        };
         let waiting = consent::waiting(here);
-        Ok(Brought { plan, findings, agreements, settled, waiting })
+        Ok(Brought { plan, undone, findings, agreements, settled, waiting, names, contents })
     })
 }
 
@@ -172,6 +202,11 @@ impl Brought {
         let drift = mode == Mode::Check && !(self.plan.is_empty() && self.agreements.is_empty());
         let failed = self.findings.iter().any(|it| it.severity == Severity::Error);
         if drift || failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+
+    /// How many things could not be changed, counted as those that were.
+    fn failed(&self) -> usize {
+        self.undone.iter().map(|change| view(change).len()).sum()
     }
 
     /// The same as `sync` prints it.
@@ -186,9 +221,11 @@ impl Brought {
     /// What changed, or would change, with what people look at before they agree.
     fn views(&self) -> Vec<ChangeView> {
         let mut views: Vec<ChangeView> = self.plan.changes.iter().flat_map(view).collect();
-        for view in views.iter_mut().filter(|it| it.kind == "skill" && it.action == "updated") {
-            let review = self.settled.as_ref().and_then(|it| it.reviews.get(&view.name));
-            view.lines = review.map(|review| review.lines);
+        for view in views.iter_mut().filter(|it| it.kind == "skill") {
+            let agreed = self.settled.as_ref().and_then(|it| it.reviews.get(&view.name));
+            let agreed = agreed.filter(|_| view.action == "updated");
+            let review = agreed.or_else(|| self.contents.get(Utf8Path::new(&view.place)));
+            view.lines = agreed.map(|review| review.lines);
             view.diff = review.map(|review| review.diff.clone());
         }
         views
@@ -214,10 +251,11 @@ pub(super) fn take_back(
     mode: Mode,
 ) -> Result<Brought, Failure> {
     let places = Places::below(&settings.dirs.state);
-    let (mut failed, mut plans) = (Vec::new(), Vec::new());
+    let (mut failed, mut undone, mut plans) = (Vec::new(), Vec::new(), Vec::new());
     if mode == Mode::Apply {
         for done in uninstall(&places, edited, &settings.progress)? {
             failed.extend(done.failed);
+            undone.extend(done.undone);
             plans.push(done.plan);
         }
     } else {
@@ -228,7 +266,16 @@ pub(super) fn take_back(
         findings.extend(of_workspace.findings);
         plan.changes.extend(of_workspace.changes);
     }
-    Ok(Brought { plan, findings, agreements: Vec::new(), settled: None, waiting: None })
+    Ok(Brought {
+        plan,
+        undone,
+        findings,
+        agreements: Vec::new(),
+        settled: None,
+        waiting: None,
+        names: BTreeSet::new(),
+        contents: BTreeMap::new(),
+    })
 }
 
 /// Has the programs of hooks ready: nothing is installed while a host waits for an answer.
@@ -280,22 +327,14 @@ fn report(
     only: Option<&str>,
     output: &Output,
 ) -> Result<(), Failure> {
-    let Brought { plan, findings, settled, .. } = brought;
-    let is_meant = |name: &str| only.is_none_or(|only| only == name);
+    let Brought { plan, findings, .. } = brought;
     let mut views = brought.views();
-    views.retain(|view| is_meant(&view.name));
+    views.retain(|view| lines::is_meant(view, only));
     if output.is_json() {
         return output.document(&document(views, brought, mode));
     }
     if mode == Mode::Diff {
-        let of_skills = settled.iter().flat_map(|settled| {
-            let pending = settled.pending.iter().map(|it| (&it.entry.name, &it.review));
-            settled.reviews.iter().chain(pending)
-        });
-        for (_, review) in of_skills.filter(|(name, _)| is_meant(name)) {
-            output.text(&review.diff)?;
-        }
-        for diff in plan.changes.iter().filter(|_| only.is_none()).filter_map(diff) {
+        for diff in lines::distinct(brought, &views, only) {
             output.text(diff)?;
         }
     }
@@ -308,7 +347,7 @@ fn report(
         let hosts = if it.hosts.is_empty() { taken_from(it, &views) } else { it.hosts.join(", ") };
         let lines = match (it.lines, mode) {
             (None, _) => String::new(),
-            (Some(lines), Mode::Apply) => format!("  {} changed", counted(lines)),
+            (Some(lines), Mode::Apply | Mode::Diff) => format!("  {} changed", counted(lines)),
             (Some(lines), _) => {
                 let lines = counted(lines);
                 format!("  {lines} changed, see `cargo agents diff {}`", it.name)
@@ -326,11 +365,16 @@ fn report(
         }
     };
     // Rows are for reading; what is as it should be is counted by things, and so is what is not.
-    output.line(match views.len() {
-        0 => format!("{nothing}, {} unchanged.", plan.unchanged),
-        1 => format!("1 change, {} unchanged.{done}", plan.unchanged),
-        count => format!("{count} changes, {} unchanged.{done}", plan.unchanged),
-    })?;
+    let (failed, unchanged) = (brought.failed(), plan.unchanged);
+    let mut parts = vec![match views.len() {
+        0 if failed > 0 => "No change".to_owned(),
+        0 => nothing.to_owned(),
+        1 => "1 change".to_owned(),
+        count => format!("{count} changes"),
+    }];
+    parts.extend((failed > 0).then(|| format!("{failed} failed")));
+    let done = if views.is_empty() { "" } else { done };
+    output.line(format!("{}, {unchanged} unchanged.{done}", parts.join(", ")))?;
     output.flush()?;
     output.findings(findings);
     if let Some(waiting) = &brought.waiting {
@@ -340,9 +384,11 @@ fn report(
 }
 
 fn document(changes: Vec<ChangeView>, brought: &Brought, mode: Mode) -> SyncHostsDocument {
+    let failed = brought.failed();
     SyncHostsDocument {
-        applied: mode == Mode::Apply,
+        applied: mode == Mode::Apply && (failed == 0 || !changes.is_empty()),
         changes,
+        failed,
         unchanged: brought.plan.unchanged,
         agreements: brought.agreements.clone(),
         findings: brought.findings.iter().chain(&brought.waiting).map(FindingView::from).collect(),
@@ -369,7 +415,7 @@ fn joined(views: &[ChangeView]) -> Vec<ChangeView> {
         match rows.iter_mut().find(same) {
             Some(row) => row.hosts.extend(view.hosts.iter().cloned()),
             None if view.kind == hook => {
-                rows.push(ChangeView { name: "events".to_owned(), ..view.clone() });
+                rows.push(ChangeView { name: lines::EVENTS.to_owned(), ..view.clone() });
             }
             None => rows.push(view.clone()),
         }
@@ -413,22 +459,9 @@ fn view(change: &Change) -> Vec<ChangeView> {
                 hosts: note.host.iter().map(ToString::to_string).collect(),
                 place: file.to_string(),
                 lines: None,
-                diff: diff(change),
+                diff: lines::of_file(change),
             };
             notes.iter().map(one).collect()
         }
     }
-}
-
-/// The change of a file, with three lines around every part.
-fn diff(change: &Change) -> Option<String> {
-    let Change::File { file, before, after, .. } = change else { return None };
-    Some(unified(file, before.as_deref(), after.as_deref()))
-}
-
-/// What changes in a file, as a unified diff with three lines around every part.
-pub(super) fn unified(file: &Utf8Path, before: Option<&str>, after: Option<&str>) -> String {
-    let name = |text: Option<&str>| if text.is_some() { file.as_str() } else { "/dev/null" };
-    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
-    diff.unified_diff().context_radius(3).header(name(before), name(after)).to_string()
 }

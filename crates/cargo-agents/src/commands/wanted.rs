@@ -22,7 +22,6 @@ use agents_system::{
     dirs,
     edit::KeyPath,
     env,
-    explain::ErrorKind,
     finding::{Finding, Place},
     ledger::Ledger,
 };
@@ -54,11 +53,8 @@ fn with_overrides<T>(
     load: impl FnOnce(Option<Overrides<'_>>) -> T,
 ) -> Result<T, Failure> {
     let file = settings.dirs.config.join(OVERRIDES);
-    match fs_err::read_to_string(&file) {
-        Ok(text) => Ok(load(Some(Overrides { file: &file, text: &text }))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(load(None)),
-        Err(error) => Err(Failure::new(ErrorKind::Usage, error.to_string())),
-    }
+    let text = Config::text(&file)?;
+    Ok(load((!text.is_empty()).then_some(Overrides { file: &file, text: &text })))
 }
 
 /// The configured ones. A name that nobody knows is a finding, not the end.

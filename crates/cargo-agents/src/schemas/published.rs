@@ -13,7 +13,7 @@ use crate::{
             unpack::AgentUnpackDocument,
             validate::AgentValidateDocument,
         },
-        audit::AuditDocument,
+        audit::{AuditDocument, records::AuditRecordsDocument},
         cache::CacheDocument,
         config::{ConfigDocument, PathDocument},
         crate_info::CrateDocument,
@@ -29,6 +29,7 @@ use crate::{
             explain::ModelExplainDocument, list::ModelListDocument, serve::ModelServeDocument,
             test::ModelTestDocument,
         },
+        order::OrderDocument,
         plan::{
             check::{PlanCheckDocument, PlanJournalDocument},
             draft::PlanNewDocument,
@@ -157,6 +158,20 @@ pub(crate) const PUBLISHED: &[Published] = &[
     printed::<ModelServeDocument>("model-serve", &["model serve"]),
     printed::<UpdateDocument>("update", &["update"]),
     printed::<AuditDocument>("audit", &["audit"]),
+    printed::<AuditRecordsDocument>("audit-records", &["audit record", "audit import"]),
+    printed::<OrderDocument>(
+        "order",
+        &[
+            "plan pause",
+            "plan resume",
+            "plan cancel",
+            "plan add",
+            "task cancel",
+            "task approve",
+            "task deny",
+            "task supervisor --stop",
+        ],
+    ),
     printed::<FailureDocument>("error", &[EVERY]),
     elsewhere(
         "plan",

@@ -344,3 +344,11 @@ fn who_has_rules_for_git_there_keeps_them_and_so_does_who_has_that_agent() {
     assert_eq!(synced.read(".claude/agents/.gitignore"), "mine\n");
     assert!(!has(&synced, ".codex/agents/.gitignore"), "their own agent is theirs to commit");
 }
+
+#[test]
+fn a_diff_of_one_agent_shows_its_lines() {
+    let synced = world("[\"claude\", \"codex\"]");
+    let said = synced.ok(&["diff", "reviewer"]);
+    assert_eq!(said.matches("+You review.\n").count(), 2, "{said}");
+    assert!(!said.contains("settings.json"), "{said}");
+}

@@ -2,7 +2,10 @@
 
 use std::process::{Child, Stdio};
 
-use crate::trust::{INSTALLED, OLD, Trusting};
+use crate::{
+    sync::tree,
+    trust::{INSTALLED, OLD, Trusting},
+};
 
 #[test]
 fn what_nobody_has_looked_at_is_refused_until_somebody_has() {
@@ -116,6 +119,45 @@ fn records_of_others_count_and_are_kept_apart() {
     let said = ours.ok(&["audit", "import", &repo.url()]).stdout;
     assert!(said.contains("2 records"), "{said}");
     assert_eq!(ours.run(&["audit", "import", "nowhere"]).code, Some(2));
+}
+
+#[test]
+fn what_was_recorded_or_imported_is_told_as_a_document() {
+    let (ours, theirs) = (Trusting::new(), Trusting::new());
+    let written = theirs.json(&["audit", "record", "usage", "--note", "harmless"]);
+    let file = theirs.path("agents-audits.toml");
+    assert_eq!((&written["file"], written.get("origin")), (&file.as_str().into(), None));
+    let record = &written["records"][0];
+    assert_eq!((&record["what"], &record["who"]), (&"skill usage".into(), &"ada".into()));
+    assert_eq!(record["note"], "harmless");
+    theirs.ok(&["audit", "record", "tiny-sql", "--note", "no hooks"]);
+    let imported = ours.json(&["audit", "import", file.as_str()]);
+    assert_eq!(imported["origin"], file.as_str());
+    let notes: Vec<_> =
+        imported["records"].as_array().unwrap().iter().map(|it| it["note"].clone()).collect();
+    assert_eq!(notes, ["harmless", "no hooks"]);
+}
+
+#[test]
+fn what_is_missing_or_holds_no_records_is_a_usage_error_that_leaves_nothing() {
+    let it = Trusting::new();
+    let bytes = agents_testkit::scratch::write(&it.path("bytes.toml"), b"\xff\xfe");
+    let broken = agents_testkit::scratch::write(&it.path("broken.toml"), "[[aud");
+    let nowhere = it.path("nowhere/agents-audits.toml");
+    let url = format!("file://{nowhere}");
+    let before = tree(&it.world.home());
+    for (from, said) in [
+        (nowhere.as_str(), "neither a file nor a repository"),
+        ("./nowhere.toml", "neither a file nor a repository"),
+        (url.as_str(), "neither a file nor a repository"),
+        (bytes.as_str(), "holds no valid records"),
+        (broken.as_str(), "holds no valid records"),
+    ] {
+        let run = it.run(&["audit", "import", from]);
+        assert_eq!(run.code, Some(2), "{from}: {run:?}");
+        assert!(run.stderr.contains(said), "{from}: {run:?}");
+    }
+    assert_eq!(tree(&it.world.home()), before, "not even a lock");
 }
 
 #[test]

@@ -181,6 +181,40 @@ fn a_reader_that_leaves_early_is_no_error() {
     }
 }
 
+/// `sync --check | tail -1` in CI must fail if the check does.
+#[test]
+fn a_reader_that_leaves_early_hides_no_failed_check() {
+    let synced = crate::sync::Synced::new();
+    let agents = synced.root().join(".claude/agents");
+    agents_testkit::scratch::write(&agents.join("bad.md"), "---\nname: bad\nnonsense\n---\n");
+    let bad = agents.join("bad.md");
+    let checks: [&[&str]; 4] =
+        [&["sync", "--check"], &["sync", "--check", "--json"], &["doctor"], &["agent", "validate"]];
+    for args in checks {
+        let mut all = args.to_vec();
+        all.extend(args.contains(&"validate").then_some(bad.as_str()));
+        assert_eq!(synced.run(&all).code, Some(1), "{args:?}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let run = Run::from(synced.world.command(&all).stdout(writer).output().unwrap());
+        assert_eq!(run.code, Some(1), "{args:?}: {run:?}");
+        assert!(!run.stderr.contains("standard output"), "{args:?}: {run:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_told_on_standard_error() {
+    let world = World::new();
+    for args in [&["status"][..], &["status", "--json"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let run = Run::from(world.command(args).stdout(full).output().unwrap());
+        assert_eq!(run.code, Some(1), "{args:?}: {run:?}");
+        let said = "error: cannot write to standard output: No space left on device";
+        assert!(run.stderr.contains(said), "{args:?}: {run:?}");
+    }
+}
+
 #[test]
 fn colours_are_on_request_only() {
     let world = World::new();
@@ -208,5 +242,16 @@ fn a_broken_configuration_is_an_error_with_its_place_and_never_defaults() {
         let run = world.agents(args);
         assert_eq!(run.code, Some(2), "{args:?}: {run:?}");
         assert!(run.stderr.contains("config.toml:2:16"), "{args:?}: {run:?}");
+    }
+}
+
+#[test]
+fn a_file_for_the_result_is_refused_with_json_and_not_ignored() {
+    let world = World::new();
+    for what in ["task", "plan"] {
+        let run = world.agents(&[what, "show", "last", "-o", "page.html", "--json"]);
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stdout.contains("`-o page.html` writes what people read"), "{run:?}");
+        assert!(run.stdout.contains("leave out `-o`"), "{run:?}");
     }
 }

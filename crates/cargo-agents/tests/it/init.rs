@@ -447,7 +447,7 @@ fn a_symbolic_link_stays_one_and_one_that_leads_nowhere_is_an_error() {
     std::fs::remove_file(&real).unwrap();
     for args in [&["init"][..], &["host", "list"]] {
         let run = desk.run(args);
-        assert_eq!(run.code, Some(1), "{run:?}");
+        assert_eq!(run.code, Some(2), "{run:?}");
         assert!(run.stderr.contains("is a symbolic link to"), "{run:?}");
         assert!(run.stderr.contains("hint: create"), "{run:?}");
     }

@@ -41,6 +41,7 @@ mod init;
 mod installing;
 mod mcp;
 mod models;
+mod not_a_file;
 mod pinned;
 mod plans;
 mod plugin_commands;

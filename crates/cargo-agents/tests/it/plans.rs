@@ -488,6 +488,34 @@ fn another_process_can_pause_a_run_and_let_it_go_on() {
 }
 
 #[test]
+fn what_is_said_to_a_run_is_answered_with_a_document() {
+    let stage = Stage::new(SLOW_SCRIPT, SLOW);
+    let child = stage.until(&RUN_SLOW, "waits");
+    let id = stage.document(&["list"])["runs"][0]["run"].clone();
+    let said = |args: &[&str]| {
+        let mut document = stage.document(args);
+        assert_eq!(document["done"].as_array().unwrap().len(), 1, "{document}");
+        let done = document["done"][0].take();
+        assert_eq!((&done["object"], &done["id"]), (&"run".into(), &id), "{done}");
+        done
+    };
+    assert_eq!(said(&["pause", "last"])["action"], "paused");
+    assert_eq!(said(&["resume", "last"])["action"], "continued");
+    let four =
+        "[[tasks]]\nid = \"four\"\nagent = \"helper\"\nprompt = \"FOUR\"\nneeds = [\"two\"]\n";
+    let more = format!("{SLOW}{four}");
+    scratch::write(&stage.world.sample.root().join("plan.toml"), more);
+    let added = said(&["add", "last", "plan.toml"]);
+    assert_eq!((&added["action"], &added["tasks"][0]), (&"added".into(), &"four".into()));
+    let one = said(&["cancel", "last", "--task", "three"]);
+    assert_eq!((&one["action"], &one["tasks"][0]), (&"cancelled".into(), &"three".into()));
+    let all = said(&["cancel", "last"]);
+    assert_eq!((&all["action"], &all["tasks"]), (&"cancelled".into(), &Value::Array(Vec::new())));
+    assert!(all["message"].as_str().unwrap().ends_with("is cancelled"), "{all}");
+    child.wait_with_output().unwrap();
+}
+
+#[test]
 fn a_run_can_be_cancelled_while_it_runs_and_when_nobody_does() {
     let stage = Stage::new(SLOW_SCRIPT, SLOW);
     let child = stage.until(&RUN_SLOW, "waits");
@@ -528,6 +556,18 @@ fn journals_are_looked_through_for_damage() {
     // What was before it can still be seen.
     let shown = stage.run(&["show", "last", "--at", "3"]);
     assert!(shown.stdout.contains("count   helper, running"), "{shown:?}");
+}
+
+#[test]
+fn a_journal_that_is_none_is_a_problem_for_doctor() {
+    let stage = Stage::new(CHAIN_SCRIPT, CHAIN);
+    let run = stage.run(&["run", "plan.toml", "--param", "topic=errors"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let codes = || stage.world.json(&["doctor"])["problems"].to_string();
+    assert!(!codes().contains("journal-broken"), "{}", codes());
+    let id = stage.document(&["list"])["runs"][0]["run"].as_str().unwrap().to_owned();
+    scratch::write(&stage.state_dir().join(format!("plans/{id}/journal.db")), "no database");
+    assert!(codes().contains("journal-broken") && codes().contains(&id), "{}", codes());
 }
 
 #[test]

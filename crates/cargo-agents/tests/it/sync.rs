@@ -212,7 +212,8 @@ fn what_was_kept_because_it_was_edited_goes_when_that_is_said_later() {
         scratch::write(&skill, format!("{SKILL}And I say so.\n"));
         synced.plugin("crates = [\"absent\"]");
         let run = synced.run(&[command]);
-        assert!(run.stderr.contains("`cargo agents sync --overwrite` removes it"), "{run:?}");
+        let hint = format!("`cargo agents {command} --overwrite` removes it");
+        assert!(run.stderr.contains(&hint), "{run:?}");
         assert!(skill.exists());
         synced.ok(&[command, "--overwrite"]);
         assert!(!skill.exists(), "{command}");
@@ -447,4 +448,63 @@ fn a_hook_whose_program_cannot_be_had_is_an_error_and_the_rest_is_done() {
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(run.stderr.contains("the hook `h` of `tool` will not run"), "{run:?}");
     assert!(synced.read(".claude/settings.json").contains("pre-tool-use"), "the rest is done");
+}
+
+/// It steers the agent from the first moment on, so it is read before.
+#[test]
+fn a_diff_shows_every_line_of_a_new_a_changed_and_a_removed_skill() {
+    let synced = Synced::new();
+    for args in [&["diff"][..], &["diff", "serde-derive"]] {
+        let said = synced.ok(args);
+        assert_eq!(said.matches("+++ serde-derive/SKILL.md\n").count(), 1, "{args:?}: {said}");
+        assert_eq!(said.matches("\n+Derive.\n").count(), 1, "{args:?}: {said}");
+    }
+    assert!(!synced.ok(&["diff", "serde-derive"]).contains("mcp_servers"));
+    let json = synced.world.json(&["diff"]);
+    let skills = json["changes"].as_array().unwrap().iter().filter(|it| it["kind"] == "skill");
+    for skill in skills {
+        assert!(skill["diff"].as_str().unwrap().contains("+Derive."), "{skill}");
+        assert!(skill["lines"].is_null(), "{skill}");
+    }
+    synced.ok(&["sync"]);
+    synced.skill(&SKILL.replace("Derive.", "Derive less."));
+    let said = synced.ok(&["diff", "serde-derive"]);
+    assert!(said.contains("-Derive.\n+Derive less.\n"), "{said}");
+    synced.plugin("crates = [\"absent\"]");
+    let said = synced.ok(&["diff", "serde-derive"]);
+    assert!(said.contains("+++ /dev/null\n"), "{said}");
+    assert!(said.contains("\n-Derive.\n"), "{said}");
+}
+
+#[test]
+fn a_diff_of_one_name_shows_its_lines_and_refuses_a_name_that_nothing_has() {
+    let synced = Synced::new();
+    let said = synced.ok(&["diff", "explain"]);
+    assert!(said.contains("+[mcp_servers.explain]"), "{said}");
+    assert!(synced.ok(&["diff", "events"]).contains(".claude/settings.json"));
+    let run = synced.run(&["diff", "serde-drive"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:?}");
+    assert!(run.stderr.contains("hint: did you mean `serde-derive`?"), "{run:?}");
+    // What is as it should be is known, too.
+    synced.ok(&["sync"]);
+    for name in ["serde-derive", "explain", "events"] {
+        assert!(synced.ok(&["diff", name]).starts_with("Nothing would change"), "{name}");
+    }
+    assert_eq!(synced.run(&["diff", "nosuch"]).code, Some(2));
+}
+
+#[test]
+fn what_could_not_be_written_is_counted_as_failed_and_not_listed_as_done() {
+    let synced = Synced::new();
+    scratch::write(&synced.root().join(".claude/skills"), "in the way\n");
+    let run = synced.run(&["sync"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stdout.contains("serde-derive  new       codex\n"), "{run:?}");
+    assert!(run.stdout.contains(" changes, 1 failed, 0 unchanged.\n"), "{run:?}");
+    assert_eq!(run.stderr.matches("not written: ").count(), 1, "{run:?}");
+    let run = synced.run(&["sync"]);
+    assert!(run.stdout.starts_with("No change, 1 failed, "), "{run:?}");
+    let json = synced.world.json(&["sync"]);
+    let said = (&json["applied"], &json["failed"], json["changes"].as_array().unwrap().len());
+    assert_eq!(said, (&false.into(), &1.into(), 0), "{json}");
 }

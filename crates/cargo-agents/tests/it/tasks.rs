@@ -324,3 +324,27 @@ pub(crate) fn is_running(line: &str) -> bool {
         std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default() == line
     })
 }
+
+#[test]
+fn a_limit_that_would_hold_for_nothing_is_refused_and_nothing_runs() {
+    let stage = Stage::new("[[replies]]\ntext = \"done\"\n");
+    for (flags, said) in [
+        (["--tools", "read,nosuch"], "no tool is called `nosuch`"),
+        (["--tools", "raed"], "did you mean `read`?"),
+        (["--allow", "bash("], "`(` is not closed"),
+        (["--allow", "bash(nothing"], "`(` is not closed"),
+        (["--allow", "nosuch"], "no tool is called `nosuch`"),
+    ] {
+        let run = stage.run(&["run", "helper", "x", flags[0], flags[1]]);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{flags:?}: {run:?}");
+        assert!(run.stderr.contains(said), "{flags:?}: {run:?}");
+    }
+    let batch =
+        "[[tasks]]\nname = \"one\"\nagent = \"helper\"\nprompt = \"x\"\ntools = [\"raed\"]\n";
+    scratch::write(&stage.world.sample.path("many.toml"), batch);
+    let run = stage.run(&["batch", "many.toml"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("did you mean `read`?"), "{run:?}");
+    let run = stage.run(&["run", "helper", "x", "--tools", "Read,mcp__git__*,web*"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "done\n"), "{run:?}");
+}

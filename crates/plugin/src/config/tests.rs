@@ -1,3 +1,4 @@
+use agents_system::process::Call;
 use agents_testkit::scratch::Scratch;
 
 use super::*;
@@ -176,7 +177,27 @@ fn a_missing_file_is_an_empty_one_and_an_unreadable_one_is_not() {
     assert_eq!(Config::load(&dirs).unwrap().registries.len(), 1);
     scratch.write("config.toml", b"\xff\xfe");
     let error = Config::load(&dirs).unwrap_err();
-    assert!(matches!(error, ConfigError::Io(_)), "{error:?}");
+    assert!(matches!(error, ConfigError::Foreign(ForeignError::NotUtf8 { .. })), "{error:?}");
+    fs_err::remove_file(scratch.path("config.toml")).unwrap();
+    let pipe = scratch.path("config.toml");
+    assert!(Call::new("mkfifo").arg(pipe.as_str()).status().unwrap().success());
+    let error = Config::load(&dirs).unwrap_err();
+    let said = format!("`{pipe}` is a pipe, socket or device, not a file");
+    assert_eq!((error.to_string(), error.code()), (said, Some(Code::NotAFile)));
+}
+
+#[test]
+fn whatever_is_wrong_with_the_file_it_is_the_configuration_that_is() {
+    let scratch = Scratch::new();
+    let (dirs, file) = (Dirs::below(scratch.root()), scratch.path("config.toml"));
+    let kind = || Config::load(&dirs).unwrap_err().kind();
+    for target in ["nowhere", "config.toml", "/dev/zero", "."] {
+        std::os::unix::fs::symlink(target, &file).unwrap();
+        assert_eq!(kind(), ErrorKind::Usage, "{target}");
+        fs_err::remove_file(&file).unwrap();
+    }
+    fs_err::write(&file, b"\xff").unwrap();
+    assert_eq!(kind(), ErrorKind::Usage);
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn settle(
             // Without a record, the mark alone says whose it is; there is nothing to compare with.
             let touched = recorded.is_some_and(|recorded| Some(recorded) != now.as_ref());
             if touched && given.edited == Edited::Keep {
-                plan.findings.push(kept(slot, "replaces it"));
+                plan.findings.push(kept(given, slot, "replaces it"));
                 return;
             }
             if let (None, Some(now)) = (recorded, now) {
@@ -186,7 +186,7 @@ fn abandon(plan: &mut Plan, given: Given<'_>, entry: &Entry) {
         {
             // It still carries our mark; the record remembers that it is theirs.
             plan.owned.record(Entry { workspaces: BTreeSet::new(), ..entry.clone() });
-            return plan.findings.push(kept(dir, "removes it"));
+            return plan.findings.push(kept(given, dir, "removes it"));
         }
         _ => plan.owned.forget(&entry.property),
     }
@@ -202,8 +202,8 @@ fn abandon(plan: &mut Plan, given: Given<'_>, entry: &Entry) {
     }
 }
 
-fn kept(slot: &Utf8Path, does: &str) -> Finding {
+fn kept(given: Given<'_>, slot: &Utf8Path, does: &str) -> Finding {
     Finding::warning("this skill was edited after it was installed, and is kept as it is")
         .at(Place::file(slot))
-        .hint(format!("`cargo agents sync --overwrite` {does}"))
+        .hint(format!("`{} --overwrite` {does}", given.asked.command()))
 }

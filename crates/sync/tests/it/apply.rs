@@ -258,6 +258,7 @@ fn a_skill_that_cannot_be_written_does_not_keep_others_from_it() {
     let done = world.sync(&Desired { skills, ..Desired::default() });
     assert_eq!(done.failed.len(), 1, "{:?}", done.failed);
     assert_eq!(done.failed[0].place.as_ref().unwrap().file, world.path("skills/b"));
+    assert_eq!((done.plan.changes.len(), done.undone.len()), (2, 1), "{done:?}");
     let there = ["a", "b", "c"].map(|it| world.path("skills").join(it).exists());
     assert_eq!(there, [true, false, true]);
     assert_eq!((world.litter(), world.ledger().entries.len()), (vec![], 2));
@@ -295,7 +296,8 @@ fn a_skill_that_cannot_be_taken_away_stays_ours_and_is_told() {
     };
     mode(0o555);
     let done = bound_by_modes(|| {
-        let Applied { failed, .. } = world.sync(&Desired::default());
+        let Applied { plan, undone, failed } = world.sync(&Desired::default());
+        assert_eq!((plan.changes.len(), undone.len()), (0, 1), "it is not removed");
         failed.into_iter().map(|it| it.message).collect::<Vec<_>>()
     });
     mode(0o755);

@@ -232,7 +232,7 @@ fn what_is_not_a_regular_file_is_refused_and_never_waited_for() {
     assert!(crate::process::Call::new("mkfifo").arg(pipe.as_str()).status().unwrap().success());
     for path in [&endless, &pipe, &scratch.path("")] {
         let error = Inputs::new().read(path).unwrap_err().to_string();
-        assert!(error.ends_with("is not a regular file"), "{error}");
+        assert!(error.ends_with(", not a file"), "{error}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Why somebody else's file was left alone.
+//! Why a file was left alone.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::explain::{Code, ErrorKind, Explain};
 
-/// Why somebody else's file was left alone.
+/// Why a file, somebody else's or one of ours, was left alone.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForeignError {
@@ -27,10 +27,12 @@ pub enum ForeignError {
         what: &'static str,
     },
     /// Larger than any settings file.
-    #[error("`{path}` is larger than {} MiB", super::MAX_FILE / (1024 * 1024))]
+    #[error("`{path}` is larger than {}", size_in_words(*max))]
     TooLarge {
         /// Where.
         path: Utf8PathBuf,
+        /// The largest size that is read, in bytes.
+        max: u64,
     },
     /// Not text.
     #[error("`{path}` is not valid UTF-8 (byte {offset})")]
@@ -81,7 +83,7 @@ impl ForeignError {
         match self {
             Self::Dangling { path, .. }
             | Self::NotAFile { path, .. }
-            | Self::TooLarge { path }
+            | Self::TooLarge { path, .. }
             | Self::NotUtf8 { path, .. }
             | Self::Changed { path }
             | Self::ReadOnly { path }
@@ -91,7 +93,7 @@ impl ForeignError {
     }
 
     /// For `map_err`: what the system says about an action.
-    pub(super) fn io(action: &'static str, path: &Utf8Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: &Utf8Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| match source.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
@@ -102,12 +104,21 @@ impl ForeignError {
     }
 }
 
+fn size_in_words(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..0x10_0000 => format!("{} KiB", bytes / 1024),
+        _ => format!("{} MiB", bytes / (1024 * 1024)),
+    }
+}
+
 impl Explain for ForeignError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::NotUtf8 { .. } | Self::TooLarge { .. } | Self::NotAFile { .. } => {
-                ErrorKind::Usage
-            }
+            Self::Dangling { .. }
+            | Self::NotUtf8 { .. }
+            | Self::TooLarge { .. }
+            | Self::NotAFile { .. } => ErrorKind::Usage,
             _ => ErrorKind::Failure,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use secrecy::SecretString;
 
 use super::{KeyError, KeySource};
@@ -125,14 +125,15 @@ impl AgeFile {
         Err(AgeError::NotBuilt)
     }
 
-    /// Whether the files that it takes are there. Nothing is opened, and no command is run.
+    /// The first of the files that it takes that is not there. Nothing is opened, and no command is run.
     #[must_use]
-    pub fn is_there(&self) -> bool {
-        self.file.is_file()
-            && match &self.unlock {
-                Unlock::Identity(file) => file.is_file(),
-                Unlock::Passphrase(_) => true,
-            }
+    pub fn missing(&self) -> Option<&Utf8Path> {
+        let identity = match &self.unlock {
+            Unlock::Identity(file) => Some(file.as_path()),
+            Unlock::Passphrase(_) => None,
+        };
+        let mut needed = [Some(self.file.as_path()), identity].into_iter().flatten();
+        needed.find(|file| !file.is_file())
     }
 }
 
@@ -355,6 +356,9 @@ mod tests {
         assert_eq!(told(with_key("theirs")), "`/theirs` is not opened by the identities in `/key`");
         let no_identity = chest.secret("ours", None, Unlock::Identity(chest.path("plain")));
         assert_eq!(told(no_identity), "`/plain` holds no identity of age");
-        assert!(with_key("ours").is_there() && !with_key("gone").is_there());
+        assert_eq!(with_key("ours").missing(), None);
+        assert_eq!(with_key("gone").missing(), Some(chest.path("gone").as_path()));
+        let no_key = chest.secret("ours", None, Unlock::Identity(chest.path("gone")));
+        assert_eq!(no_key.missing(), Some(chest.path("gone").as_path()));
     }
 }

@@ -26,9 +26,18 @@ fn whatever_goes_wrong_with_a_command_no_word_of_it_is_told() {
         ),
         ("true", "the key command `sh` printed no key"),
         ("echo; echo", "the key command `sh` printed no key"),
-        ("printf 'sk-planted\\nsecond'", "the key command `sh` printed no key"),
-        ("printf 'sk-planted\\377'", "the key command `sh` printed no key"),
-        ("printf 'sk-planted\\033[1m'", "the key command `sh` printed no key"),
+        (
+            "printf 'sk-planted\\nsecond'",
+            "the key command `sh` printed more than one line, which is no key",
+        ),
+        (
+            "printf 'sk-planted\\377'",
+            "the key command `sh` printed what is not text, which is no key",
+        ),
+        (
+            "printf 'sk-planted\\033[1m'",
+            "the key command `sh` printed control characters, which no key has",
+        ),
         ("head -c 100000 /dev/zero | tr '\\0' k", "the key command `sh` did not run"),
     ] {
         let error = command(script).unwrap_err();

@@ -98,9 +98,18 @@ impl SecretSource {
         let there = match self {
             Self::Key(KeySource::Env(_)) => self.read().is_ok_and(|it| it.is_some()),
             Self::Key(_) => return Presence::Unknown,
-            Self::Age(file) => file.is_there(),
+            Self::Age(file) => file.missing().is_none(),
         };
         if there { Presence::There } else { Presence::Missing }
+    }
+
+    /// The file that is needed to read it and is not there, unless it is the one that it is named after.
+    #[must_use]
+    pub fn missing_besides(&self) -> Option<&Utf8Path> {
+        match self {
+            Self::Key(_) => None,
+            Self::Age(age) => age.missing().filter(|file| *file != age.file),
+        }
     }
 
     /// What kind of place it is, in a word: the key of the configuration.

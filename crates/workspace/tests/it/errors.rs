@@ -20,6 +20,17 @@ fn a_broken_manifest_has_file_line_and_column() {
 }
 
 #[test]
+fn a_manifest_that_is_no_text_is_as_wrong_as_one_that_is_no_toml() {
+    let sample = Sample::new();
+    sample.workspace("members = [\"m\"]");
+    let manifest = sample.write("m/Cargo.toml", "");
+    fs_err::write(&manifest, b"\xff\xfe").unwrap();
+    let error = no_cargo(&sample).try_find(&sample.root()).unwrap_err();
+    assert!(matches!(error, WorkspaceError::Read { .. }), "{error:?}");
+    assert_eq!(error.kind(), ErrorKind::Usage);
+}
+
+#[test]
 fn a_manifest_of_the_wrong_shape_is_explained_by_cargo() {
     let sample = Sample::new();
     sample.package(".", "one", "0.1.0", "[dependencies]\na = 3");

@@ -1,6 +1,6 @@
 //! What `agent new`, `edit` and `remove` have in common: whose file it is, what changes in it, and how that is said.
 
-use std::{io::Read as _, process::ExitCode, time::Duration};
+use std::{process::ExitCode, time::Duration};
 
 use agents_agent::{Candidate, Standing, assign::Assignment, definition::Source, render::Loss};
 use agents_sync::{ApplyError, Places};
@@ -18,6 +18,7 @@ use super::{Found, show::LossView};
 use crate::{
     commands::sync_hosts::unified,
     failure::{Failure, FindingView},
+    given,
     output::Output,
     settings::Settings,
 };
@@ -184,11 +185,8 @@ pub(super) fn assignments(
 
 fn prompt(cwd: &Utf8Path, file: &Utf8Path) -> Result<String, Failure> {
     let read = match file.as_str() {
-        "-" => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).map(|_| text)
-        }
-        _ => fs_err::read_to_string(cwd.join(file)),
+        "-" => given::standard_input(),
+        _ => given::text_in(&cwd.join(file)),
     };
     read.map_err(|error| Failure::new(ErrorKind::Usage, format!("no prompt: {error}")))
 }

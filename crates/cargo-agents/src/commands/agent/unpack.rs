@@ -50,7 +50,7 @@ pub(super) fn run(
     }
     let dir = target(settings, args)?;
     let existing = if args.force { Existing::Replace } else { Existing::Keep };
-    let plan = plan_unpack(&dir, files, existing);
+    let plan = plan_unpack(&dir, files, existing)?;
     let pen = pen(settings)?;
     remove_unfinished(&dir);
     apply_unpack(&plan).map_err(|error| Failure::new(ErrorKind::Failure, error.to_string()))?;

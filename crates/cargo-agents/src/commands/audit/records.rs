@@ -9,11 +9,13 @@ use agents_install::{
 use agents_system::{
     atomic, env,
     explain::{Code, ErrorKind},
-    foreign::ForeignFile,
+    foreign::{ForeignError, ForeignFile},
     process::Call,
+    regular,
 };
 use agents_trust::audit::{AUDIT_FILE, IMPORTED, Record, Records, imported_name, subject};
 use camino::{Utf8Path, Utf8PathBuf};
+use serde::Serialize;
 
 use super::rows::Row;
 use crate::{
@@ -23,6 +25,46 @@ use crate::{
     output::Output,
     settings::Settings,
 };
+
+/// `cargo agents audit record --json` and `… import --json`
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct AuditRecordsDocument {
+    /// The file that they were written into
+    file: String,
+    /// Where somebody else's records were taken from
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    /// What was written
+    records: Vec<WrittenView>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct WrittenView {
+    /// Of the content that somebody has looked at
+    hash: String,
+    /// Its kind and name
+    what: String,
+    /// Where it comes from, in words
+    source: String,
+    who: String,
+    date: String,
+    note: String,
+}
+
+impl From<&Record> for WrittenView {
+    fn from(record: &Record) -> Self {
+        Self {
+            hash: record.hash.to_string(),
+            what: record.what.clone(),
+            source: record.from.clone(),
+            who: record.who.clone(),
+            date: record.date.clone(),
+            note: record.note.clone(),
+        }
+    }
+}
 
 /// Where a record is kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,11 +96,12 @@ pub(crate) fn all_records(
 }
 
 fn load(file: &Utf8Path) -> Result<Option<Records>, Failure> {
-    match fs_err::read_to_string(file) {
-        Ok(text) => parse(file, &text).map(Some),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::new(ErrorKind::Failure, error.to_string())),
-    }
+    let text = regular::read_text(file).map_err(|error| match error {
+        // Not even text, so no records either.
+        ForeignError::NotUtf8 { .. } => no_records(file).details("it is no text"),
+        error => error.into(),
+    })?;
+    text.map(|text| parse(file, &text)).transpose()
 }
 
 fn parse(file: &Utf8Path, text: &str) -> Result<Records, Failure> {
@@ -70,9 +113,12 @@ fn parse(file: &Utf8Path, text: &str) -> Result<Records, Failure> {
                 None => it.message.clone(),
             })
             .collect();
-        Failure::new(ErrorKind::Usage, format!("`{file}` holds no valid records"))
-            .details(said.join("\n"))
+        no_records(file).details(said.join("\n"))
     })
+}
+
+fn no_records(file: &Utf8Path) -> Failure {
+    Failure::new(ErrorKind::Usage, format!("`{file}` holds no valid records"))
 }
 
 /// Signs off what is there now.
@@ -105,6 +151,7 @@ pub(super) fn record(
     let loaded = ForeignFile::load(&file)?;
     let there = loaded.text().map(|text| parse(&file, text)).transpose()?;
     let mut records = there.unwrap_or_default();
+    let before = records.records.len();
     for row in &meant {
         let Some(hash) = subject(&row.entry) else { continue };
         records.records.push(Record {
@@ -117,6 +164,12 @@ pub(super) fn record(
         });
     }
     loaded.replace(&records.render())?;
+    if output.is_json() {
+        let written = records.records[before..].iter().map(WrittenView::from).collect();
+        let file = file.into_string();
+        output.document(&AuditRecordsDocument { file, origin: None, records: written })?;
+        return Ok(ExitCode::SUCCESS);
+    }
     for row in &meant {
         output.line(format!(
             "Recorded: {} `{}` of {}, by {who}, in `{file}`",
@@ -136,6 +189,7 @@ pub(super) fn import(
     let (file, origin) = if file.is_file() {
         (file.clone(), file.to_string())
     } else {
+        refuse_missing(&file, from)?;
         let address = GitAddress::parse(from).map_err(|error| {
             Failure::new(
                 ErrorKind::Usage,
@@ -163,9 +217,26 @@ pub(super) fn import(
     atomic::remove_unfinished(&dir);
     atomic::write(&into, taken.render().as_bytes())
         .map_err(|error| Failure::new(ErrorKind::Failure, error.to_string()))?;
+    if output.is_json() {
+        let written = taken.records.iter().map(WrittenView::from).collect();
+        let (file, origin) = (into.into_string(), taken.origin);
+        output.document(&AuditRecordsDocument { file, origin, records: written })?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let what = if count == 1 { "1 record".to_owned() } else { format!("{count} records") };
     output.line(format!("Imported: {what} into `{into}`"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What can only be a path must be there: git would say about it that a network failed.
+fn refuse_missing(file: &Utf8Path, from: &str) -> Result<(), Failure> {
+    let place = from.strip_prefix("file://").map_or(file, Utf8Path::new);
+    let is_path = place != file || from.starts_with(['/', '.']) || from.ends_with(".toml");
+    if !is_path || from.starts_with("http") || place.exists() {
+        return Ok(());
+    }
+    let said = format!("there is neither a file nor a repository at `{place}`");
+    Err(Failure::new(ErrorKind::Usage, said))
 }
 
 /// As git knows the user, else as the system does.

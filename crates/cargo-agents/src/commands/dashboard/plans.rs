@@ -19,10 +19,13 @@ use serde_json::{Value, json};
 
 use super::sight::value;
 use crate::{
-    commands::plan::{
-        meant,
-        runs::{self, RunView},
-        view::{EventView, PlanRunDocument},
+    commands::{
+        order::Done,
+        plan::{
+            meant,
+            runs::{self, RunView},
+            view::{EventView, PlanRunDocument},
+        },
     },
     failure::{Failure, FindingView},
 };
@@ -99,7 +102,7 @@ impl Plans {
     /// Lets a run go on where it is driven. Whoever drives it needs a terminal for what it asks.
     pub(super) fn resume(&self, run: &str) -> Result<String, Failure> {
         let id = meant(&self.journals, run)?;
-        runs::resume_driven(&self.journals, &id)?.ok_or_else(|| {
+        runs::resume_driven(&self.journals, &id)?.map(Done::into_words).ok_or_else(|| {
             Failure::new(ErrorKind::Usage, format!("nobody runs `{id}` now"))
                 .hint(format!("`cargo agents plan resume {id}` in a terminal continues it"))
         })

@@ -17,6 +17,7 @@ use crate::{
         agent,
         agreed::Terms,
         explain::ExplainDocument,
+        order::Done,
         plan, status,
         sync_hosts::{Mode, bring},
         task,
@@ -78,10 +79,10 @@ impl Program {
             Act::CancelTask { task } => afar::cancel(&settings, &self.store, task),
             Act::ResumeTask { task, prompt } => afar::resume(&settings, task, prompt),
             Act::Answer { ask, reply } => afar::answer(&settings, &ask, reply),
-            Act::PausePlan { run } => plan::runs::pause_one(&settings, &run),
+            Act::PausePlan { run } => plan::runs::pause_one(&settings, &run).map(Done::into_words),
             Act::ResumePlan { run } => self.plans.resume(&run),
             Act::CancelPlan { run, task } => {
-                plan::runs::cancel_one(&settings, &run, task.as_deref())
+                plan::runs::cancel_one(&settings, &run, task.as_deref()).map(Done::into_words)
             }
         }
     }
@@ -135,7 +136,11 @@ mod afar {
     use serde_json::{Value, json};
 
     use super::{Tasks, value};
-    use crate::{commands::task::afar, failure::Failure, settings::Settings};
+    use crate::{
+        commands::{order::Done, task::afar},
+        failure::Failure,
+        settings::Settings,
+    };
 
     /// Only tasks that run ask, and a supervisor that is asked again and again would never go.
     pub(super) fn asks(settings: &Settings, tasks: &Tasks) -> Result<Value, Failure> {
@@ -150,11 +155,11 @@ mod afar {
         store: &Store,
         task: TaskId,
     ) -> Result<String, Failure> {
-        afar::cancel_one(settings, store, task)
+        afar::cancel_one(settings, store, task).map(Done::into_words)
     }
 
     pub(super) fn answer(settings: &Settings, ask: &str, reply: Reply) -> Result<String, Failure> {
-        afar::answer_one(settings, ask, reply)
+        afar::answer_one(settings, ask, reply).map(Done::into_words)
     }
 
     pub(super) fn resume(

@@ -100,6 +100,9 @@ checks! {
     LEDGER_NEWER = "ledger-newer":
         "a later version of this program wrote the record of what we own",
         "use that version of cargo agents";
+    JOURNAL_BROKEN = "journal-broken":
+        "the journal of a run of a plan cannot be read, so the run cannot be shown or resumed",
+        "restore it from a backup, or remove its directory; `cargo agents plan check-journal` looks through all of them";
     UNFINISHED_SYNC = "unfinished-sync":
         "a sync was killed half-way",
         "`cargo agents doctor --fix` ends it, and so does the next sync";

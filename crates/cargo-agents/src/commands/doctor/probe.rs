@@ -25,6 +25,7 @@ use agents_system::{
     env,
     explain::ErrorKind,
     process::{Call, find_program, this_program},
+    regular,
 };
 use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
@@ -165,7 +166,7 @@ impl Laboratory {
             ours,
             path: env::PATH.get().unwrap_or_default(),
             cargo: cargo.chain(rustup).collect(),
-            hosts: fs_err::read_to_string(settings.dirs.config.join(wanted::OVERRIDES)).ok(),
+            hosts: regular::read_text(&settings.dirs.config.join(wanted::OVERRIDES)).ok().flatten(),
             scope: match config.registration {
                 Registration::User => Scope::Global,
                 Registration::Project => Scope::Project,

@@ -48,7 +48,9 @@ pub(super) fn check(machine: &Machine<'_>) -> Vec<Problem> {
 fn broken(error: &LedgerError, file: &Utf8Path) -> Problem {
     let check = match error {
         LedgerError::Newer { .. } => LEDGER_NEWER,
-        LedgerError::Io { .. } | LedgerError::Damaged { .. } => LEDGER_BROKEN,
+        LedgerError::Unreadable(_) | LedgerError::Io { .. } | LedgerError::Damaged { .. } => {
+            LEDGER_BROKEN
+        }
     };
     let source = std::error::Error::source(error).map(|why| format!(": {why}")).unwrap_or_default();
     let finding = Finding::error(format!("{error}{source}")).at(Place::file(file));

@@ -94,19 +94,14 @@ fn describe(applied: &Applied, wire: Wire) -> Option<String> {
     let is_new = |action: Action| action != Action::Removed;
     let mut names: Vec<String> = Vec::new();
     for change in &applied.plan.changes {
-        let failed = |place: &camino::Utf8Path| {
-            applied.failed.iter().any(|it| it.place.as_ref().is_some_and(|at| at.file == place))
-        };
         match change {
             Change::Skill { slot, action, from, hosts, .. }
-                if is_new(*action)
-                    && !failed(slot)
-                    && hosts.iter().any(|host| host.as_str() == wire.host()) =>
+                if is_new(*action) && hosts.iter().any(|host| host.as_str() == wire.host()) =>
             {
                 let name = slot.file_name().unwrap_or_default();
                 names.push(format!("the skill `{name}` ({from})"));
             }
-            Change::File { file, notes, .. } if !failed(file) => {
+            Change::File { notes, .. } => {
                 let new = notes.iter().filter(|note| {
                     is_new(note.action)
                         && note.host.as_ref().is_some_and(|host| host.as_str() == wire.host())
@@ -122,7 +117,7 @@ fn describe(applied: &Applied, wire: Wire) -> Option<String> {
                     }
                 }));
             }
-            Change::Skill { .. } | Change::File { .. } => {}
+            Change::Skill { .. } => {}
         }
     }
     names.dedup();

@@ -70,7 +70,7 @@ pub(super) fn run(
             output.line(format!("  {name}={value}"))?;
         }
     }
-    output.flush()?;
+    output.reach()?;
     while !process::interrupted() {
         std::thread::sleep(Duration::from_millis(50));
     }

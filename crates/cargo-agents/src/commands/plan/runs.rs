@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     args::Engine,
+    commands::order::{Action, Done, Object, Told},
     failure::{Failure, FindingView},
     output::Output,
     settings::Settings,
@@ -188,7 +189,7 @@ pub(super) fn logs(
                 output.line(event.logged())?;
             }
         }
-        output.flush()?;
+        output.reach()?;
         if follow == Follow::No || !lives || process::interrupted() {
             return Ok(ExitCode::SUCCESS);
         }
@@ -212,12 +213,12 @@ fn views(seen: &View, after: u64) -> Result<Vec<EventView>, Failure> {
 }
 
 pub(super) fn pause(settings: &Settings, output: &Output, run: &str) -> Result<ExitCode, Failure> {
-    output.line(pause_one(settings, run)?)?;
+    pause_one(settings, run)?.tell(output, Told::Result)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Lets nothing more of a run start, and says so.
-pub(crate) fn pause_one(settings: &Settings, run: &str) -> Result<String, Failure> {
+pub(crate) fn pause_one(settings: &Settings, run: &str) -> Result<Done, Failure> {
     let journals = journals(settings);
     let id = meant(&journals, run)?;
     if !journals.is_driven(&id) || orders::send(&journals, &id, &Order::Pause)? == Sent::Nobody {
@@ -226,14 +227,18 @@ pub(crate) fn pause_one(settings: &Settings, run: &str) -> Result<String, Failur
         let message = format!("nobody runs `{id}` now: it is {}", stand.word());
         return Err(Failure::new(ErrorKind::Usage, message).code(Code::RunIdle));
     }
-    Ok(format!("{id} is paused: `cargo agents plan resume {id}` lets things start again"))
+    let said = format!("{id} is paused: `cargo agents plan resume {id}` lets things start again");
+    Ok(Done::new(Action::Paused, Object::Run, said).id(id.as_str()))
 }
 
 /// Lets a run go on in the process that drives it, and says so; `None` if nobody does.
-pub(crate) fn resume_driven(journals: &Journals, id: &RunId) -> Result<Option<String>, Failure> {
+pub(crate) fn resume_driven(journals: &Journals, id: &RunId) -> Result<Option<Done>, Failure> {
     let resumes =
         journals.is_driven(id) && orders::send(journals, id, &Order::Resume)? == Sent::Done;
-    Ok(resumes.then(|| format!("{id} continues in the process that runs it")))
+    Ok(resumes.then(|| {
+        let said = format!("{id} continues in the process that runs it");
+        Done::new(Action::Continued, Object::Run, said).id(id.as_str())
+    }))
 }
 
 pub(super) fn cancel(
@@ -242,7 +247,7 @@ pub(super) fn cancel(
     run: &str,
     task: Option<&str>,
 ) -> Result<ExitCode, Failure> {
-    output.line(cancel_one(settings, run, task)?)?;
+    cancel_one(settings, run, task)?.tell(output, Told::Result)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -251,7 +256,7 @@ pub(crate) fn cancel_one(
     settings: &Settings,
     run: &str,
     task: Option<&str>,
-) -> Result<String, Failure> {
+) -> Result<Done, Failure> {
     let journals = journals(settings);
     let id = meant(&journals, run)?;
     let graph = journals.view(&id)?.now()?.graph().clone();
@@ -268,7 +273,8 @@ pub(crate) fn cancel_one(
     }
     say(&journals, &id, &order, What::Cancelled { node: index })?;
     let what = task.map_or_else(|| id.to_string(), |task| format!("`{task}` of {id}"));
-    Ok(format!("{what} is cancelled"))
+    let done = Done::new(Action::Cancelled, Object::Run, format!("{what} is cancelled"));
+    Ok(done.id(id.as_str()).tasks(task.map(str::to_owned)))
 }
 
 /// Says something to whoever drives a run, or writes it down if nobody does.

@@ -25,6 +25,7 @@ pub(super) fn run(
     output: &Output,
     args: &PlanShowArgs,
 ) -> Result<ExitCode, Failure> {
+    output.refuse_file_of_json(args.output.as_deref())?;
     let file = Utf8Path::new(&args.what);
     let is_plan = matches!(file.extension(), Some("toml" | "yaml" | "yml" | "json"));
     if is_plan || settings.cwd.join(file).is_file() {

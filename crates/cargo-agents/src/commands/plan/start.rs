@@ -27,6 +27,7 @@ use crate::{
         Engine, PlanAddArgs, PlanAgainArgs, PlanForkArgs, PlanManner, PlanParams, PlanResumeArgs,
         PlanRunArgs,
     },
+    commands::order::{Action, Done, Object, Told},
     failure::Failure,
     output::Output,
     settings::Settings,
@@ -100,9 +101,9 @@ pub(super) fn resume(
     let journals = journals(settings);
     let id = meant(&journals, &args.run)?;
     if args.answers.is_empty()
-        && let Some(said) = runs::resume_driven(&journals, &id)?
+        && let Some(done) = runs::resume_driven(&journals, &id)?
     {
-        output.line(said)?;
+        done.tell(output, Told::Result)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut opened = open(&journals, &id)?;
@@ -222,7 +223,9 @@ pub(super) fn add(
     }
     let order = Order::Add { injection: injection.clone() };
     runs::say(&journals, &id, &order, What::Injected { injection: Arc::new(injection) })?;
-    output.line(format!("{id}: added {}", quoted_list(&names, "and")))?;
+    let said = format!("{id}: added {}", quoted_list(&names, "and"));
+    let done = Done::new(Action::Added, Object::Run, said).id(id.as_str()).tasks(names);
+    done.tell(output, Told::Result)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,7 +1,5 @@
 //! From flags and files to requests.
 
-use std::io::Read as _;
-
 use agents_agent::definition::{Isolation, PermissionMode};
 use agents_system::explain::{Code, ErrorKind};
 use agents_task::{Limits, TaskRequest, done_when::DoneWhen, isolate::Carry, workplace::Settle};
@@ -9,10 +7,7 @@ use camino::Utf8Path;
 use serde_json::Value;
 
 use super::grants;
-use crate::{args::Manner, failure::Failure};
-
-/// More than anybody has to say, and less than fills the memory.
-const MAX_INPUT: u64 = 16 * 1024 * 1024;
+use crate::{args::Manner, failure::Failure, given};
 
 impl Manner {
     /// The highest mode that any task gets, and the one of those that say none. Where the user says nothing, definitions may: how
@@ -75,24 +70,10 @@ pub(super) enum Input {
 impl Input {
     pub(super) fn text(self) -> Result<String, Failure> {
         match self {
-            Self::Standard => standard_input(),
+            Self::Standard => given::standard_input()
+                .map_err(|error| Failure::new(ErrorKind::Usage, error.to_string())),
             #[cfg(unix)]
             Self::Read(text) => Ok(text.unwrap_or_default()),
-        }
-    }
-}
-
-fn standard_input() -> Result<String, Failure> {
-    let mut text = String::new();
-    let read = std::io::stdin().lock().take(MAX_INPUT + 1).read_to_string(&mut text);
-    match read {
-        Ok(_) if text.len() as u64 > MAX_INPUT => Err(Failure::new(
-            ErrorKind::Usage,
-            format!("standard input is longer than {MAX_INPUT} bytes"),
-        )),
-        Ok(_) => Ok(text),
-        Err(error) => {
-            Err(Failure::new(ErrorKind::Usage, format!("cannot read standard input: {error}")))
         }
     }
 }
@@ -100,7 +81,7 @@ fn standard_input() -> Result<String, Failure> {
 /// A text that may be in a file: `@` and its path.
 pub(super) fn text_or_file(text: &str, cwd: &Utf8Path) -> Result<String, Failure> {
     match text.strip_prefix('@') {
-        Some(file) => fs_err::read_to_string(cwd.join(file))
+        Some(file) => given::text_in(&cwd.join(file))
             .map_err(|error| Failure::new(ErrorKind::Usage, error.to_string())),
         None => Ok(text.to_owned()),
     }
@@ -116,7 +97,7 @@ pub(super) fn schema(text: &str, cwd: &Utf8Path) -> Result<Value, Failure> {
         });
     }
     let file = cwd.join(text.strip_prefix('@').unwrap_or(text));
-    let content = fs_err::read_to_string(&file).map_err(|error| {
+    let content = given::text_in(&file).map_err(|error| {
         Failure::new(ErrorKind::Usage, error.to_string())
             .code(Code::SchemaInvalid)
             .hint("`--schema` is a JSON Schema, or a file that holds one")

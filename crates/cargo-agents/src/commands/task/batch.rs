@@ -5,18 +5,26 @@ use agents_task::{Batch, batch_file};
 use camino::Utf8Path;
 
 use super::{assignment::Input, grants, work::Job};
-use crate::{args::BatchArgs, failure::Failure, settings::Settings};
+use crate::{
+    args::{BatchArgs, tool_rule},
+    failure::Failure,
+    given,
+    settings::Settings,
+};
 
 pub(super) fn job(settings: &Settings, args: &BatchArgs, input: Input) -> Result<Job, Failure> {
     let (file, text) = if args.reads_input() {
         ("standard input".into(), input.text()?)
     } else {
         let file = settings.cwd.join(&args.file);
-        let text = fs_err::read_to_string(&file)
+        let text = given::text_in(&file)
             .map_err(|error| Failure::new(ErrorKind::Usage, error.to_string()))?;
         (file, text)
     };
     let mut batch = parse(&file, &text)?;
+    for tool in batch.tasks.iter().flat_map(|task| &task.tools) {
+        tool_rule(tool).map_err(|why| refused(&file, &why))?;
+    }
     batch.tasks.iter_mut().for_each(|task| args.manner.complete(task));
     if args.concurrency == Some(0) {
         return Err(Failure::new(ErrorKind::Usage, "`--concurrency` is at least 1"));
@@ -35,9 +43,11 @@ pub(super) fn job(settings: &Settings, args: &BatchArgs, input: Input) -> Result
 }
 
 fn parse(file: &Utf8Path, text: &str) -> Result<Batch, Failure> {
-    batch_file::parse(file, text).map_err(|message| {
-        Failure::new(ErrorKind::Usage, format!("`{file}` is not a batch: {message}"))
-            .code(Code::BadRequest)
-            .hint("`cargo agents task batch --help` shows one")
-    })
+    batch_file::parse(file, text).map_err(|message| refused(file, &message))
+}
+
+fn refused(file: &Utf8Path, message: &str) -> Failure {
+    Failure::new(ErrorKind::Usage, format!("`{file}` is not a batch: {message}"))
+        .code(Code::BadRequest)
+        .hint("`cargo agents task batch --help` shows one")
 }

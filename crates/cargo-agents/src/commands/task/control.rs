@@ -18,7 +18,13 @@ use super::{
     },
     meant, transcripts,
 };
-use crate::{args::Lasting, failure::Failure, output::Output, settings::Settings};
+use crate::{
+    args::Lasting,
+    commands::order::{Action, Done, Object, Told, tell_all},
+    failure::Failure,
+    output::Output,
+    settings::Settings,
+};
 
 impl From<Lasting> for Reply {
     fn from(lasting: Lasting) -> Self {
@@ -57,22 +63,19 @@ pub(super) fn cancel(
     let store = transcripts(settings);
     let ids: Result<Vec<TaskId>, Failure> =
         prefixes.iter().map(|prefix| meant(&store, prefix)).collect();
-    for id in ids? {
-        output.talk(&cancel_one(settings, &store, id)?);
-    }
+    let done = ids?.into_iter().map(|id| cancel_one(settings, &store, id));
+    tell_all(done, output, Told::Aside)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Ends a task, and says what became of it when it has ended.
-pub(crate) fn cancel_one(
-    settings: &Settings,
-    store: &Store,
-    id: TaskId,
-) -> Result<String, Failure> {
+pub(crate) fn cancel_one(settings: &Settings, store: &Store, id: TaskId) -> Result<Done, Failure> {
     let meta = store.meta(id)?;
     let standing = store.standing(&meta);
     if standing != Standing::Running {
-        return Ok(format!("`{}` ({}) has ended: {}", meta.path, id.short(), standing.word()));
+        let said = format!("`{}` ({}) has ended: {}", meta.path, id.short(), standing.word());
+        let done = Done::new(Action::None, Object::Task, said);
+        return Ok(done.id(id.to_string()).state(standing.word()));
     }
     let said = ask(settings, &Request::Cancel { task: id }, Start::Never)?;
     let how = match said {
@@ -82,7 +85,8 @@ pub(crate) fn cancel_one(
     };
     let state = store.standing(&store.meta(id)?);
     let hard = if how == How::Hard { " (it did not end by itself)" } else { "" };
-    Ok(format!("`{}` ({}): {}{hard}", meta.path, id.short(), state.word()))
+    let said = format!("`{}` ({}): {}{hard}", meta.path, id.short(), state.word());
+    Ok(Done::new(Action::Cancelled, Object::Task, said).id(id.to_string()).state(state.word()))
 }
 
 /// A task that runs, and not for the supervisor.
@@ -163,21 +167,21 @@ pub(super) fn answer(
     asked: &str,
     reply: Reply,
 ) -> Result<ExitCode, Failure> {
-    output.talk(&answer_one(settings, asked, reply)?);
+    answer_one(settings, asked, reply)?.tell(output, Told::Aside)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Answers a question, and says how.
-pub(crate) fn answer_one(
-    settings: &Settings,
-    asked: &str,
-    reply: Reply,
-) -> Result<String, Failure> {
+pub(crate) fn answer_one(settings: &Settings, asked: &str, reply: Reply) -> Result<Done, Failure> {
     let request = Request::Answer { ask: asked.trim().to_owned(), reply };
     match ask(settings, &request, Start::Never)? {
         Some(Say::Done { .. }) => {
-            let word = if reply == Reply::No { "denied" } else { "approved" };
-            Ok(format!("{word}: `{asked}`"))
+            let (action, word) = match reply {
+                Reply::No => (Action::Denied, "denied"),
+                Reply::Once | Reply::Task | Reply::Tree => (Action::Approved, "approved"),
+            };
+            let said = format!("{word}: `{asked}`");
+            Ok(Done::new(action, Object::Question, said).id(asked.trim()))
         }
         Some(_) => Err(unexpected()),
         None => Err(Failure::new(ErrorKind::Usage, "no task runs in the background")
@@ -212,11 +216,12 @@ pub(super) fn supervisor(
         Stop::IfIdle => Running::Keep,
         Stop::Everything => Running::Cancel,
     };
-    match ask(settings, &Request::Stop { running }, Start::Never)? {
-        None => output.talk("there is no supervisor: nothing runs in the background"),
-        Some(Say::Done { .. }) => output.talk("the supervisor has ended"),
+    let (action, said) = match ask(settings, &Request::Stop { running }, Start::Never)? {
+        None => (Action::None, "there is no supervisor: nothing runs in the background"),
+        Some(Say::Done { .. }) => (Action::Stopped, "the supervisor has ended"),
         Some(_) => return Err(unexpected()),
-    }
+    };
+    Done::new(action, Object::Supervisor, said).tell(output, Told::Aside)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use agents_system::{explain::ErrorKind, process};
-use agents_task::transcript::Standing;
+use agents_system::{explain::ErrorKind, finding::Finding, process};
+use agents_task::transcript::{Damage, Harm, Standing};
 
 use super::{meant, transcripts};
 use crate::{failure::Failure, output::Output, settings::Settings};
@@ -35,7 +35,7 @@ pub(super) fn run(
     let mut file = fs_err::File::open(store.path(id)).map_err(broken)?;
     process::listen_for_interrupts();
     let mut pending = String::new();
-    let mut at = 0;
+    let (mut at, mut lines) = (0, 0);
     loop {
         // Asked before reading, so that nothing which is written in between is missed.
         let lives = store.standing(&store.meta(id)?) == Standing::Running;
@@ -46,11 +46,24 @@ pub(super) fn run(
         while let Some(end) = pending.find('\n') {
             output.line(&pending[..end])?;
             pending.drain(..=end);
+            lines += 1;
         }
-        output.flush()?;
+        if !lives && !pending.is_empty() {
+            end(output, lines + 1, &std::mem::take(&mut pending))?;
+        }
+        output.reach()?;
         if follow == Follow::No || !lives || process::interrupted() {
             return Ok(ExitCode::SUCCESS);
         }
         std::thread::sleep(PAUSE);
     }
+}
+
+/// What follows the last whole line when nobody writes any more: a record that lacks nothing but the end of its line, or one that is cut off.
+fn end(output: &Output, line: usize, text: &str) -> Result<(), Failure> {
+    if serde_json::from_str::<serde_json::Value>(text).is_ok() {
+        return output.line(text);
+    }
+    output.findings(&[Finding::warning(Damage { line, harm: Harm::Torn }.told())]);
+    Ok(())
 }

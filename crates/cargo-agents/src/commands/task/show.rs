@@ -38,6 +38,7 @@ pub(super) fn run(
     format: PageFormat,
     file: Option<&Utf8Path>,
 ) -> Result<ExitCode, Failure> {
+    output.refuse_file_of_json(file)?;
     let store = transcripts(settings);
     let id = meant(&store, prefix)?;
     let page = Page::load(&store, id)?;

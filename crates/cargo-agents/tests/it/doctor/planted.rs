@@ -48,6 +48,9 @@ pub(super) const PLANTED: &[Planted] = &[
     ("ledger-newer", LeavesIt, |it| {
         it.edit(&it.ledger(), "\"version\": 1", "\"version\": 99");
     }),
+    ("journal-broken", LeavesIt, |it| {
+        scratch::write(&it.home().join("state/plans/a-run/journal.db"), "no database");
+    }),
     ("unfinished-sync", Heals, |it| {
         it.edit(&it.ledger(), "\"version\": 1,", "\"version\": 1, \"intended\": [],");
     }),

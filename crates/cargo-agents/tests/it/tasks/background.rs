@@ -215,14 +215,36 @@ fn cancelling_ends_the_programs_of_the_agent_and_is_told_when_that_is_done() {
 }
 
 #[test]
+fn orders_are_answered_with_a_document() {
+    let scene = Scene::new(ASKS);
+    let id = scene.start(&["run", "helper", "x"]);
+    let ask = scene.question()["ask"].clone();
+    let denied = scene.json(&["deny", ask.as_str().unwrap()])["done"][0].take();
+    let said = (&denied["action"], &denied["object"], &denied["id"]);
+    assert_eq!(said, (&"denied".into(), &"question".into(), &ask));
+    scene.run(&["wait", &id]);
+    let ended = scene.json(&["cancel", &id])["done"][0].take();
+    let said = (&ended["action"], &ended["object"], &ended["state"]);
+    assert_eq!(said, (&"none".into(), &"task".into(), &"completed".into()), "{ended}");
+    assert_eq!(ended["id"], id.as_str());
+    until(|| scene.workers().is_empty());
+    let stopped = scene.json(&["supervisor", "--stop"])["done"][0].take();
+    assert_eq!((&stopped["action"], &stopped["object"]), (&"stopped".into(), &"supervisor".into()));
+    assert_eq!(scene.json(&["supervisor", "--stop"])["done"][0]["action"], "none");
+}
+
+#[test]
 fn a_run_that_cannot_even_be_cancelled_is_ended_all_the_same() {
     let scene = Scene::new(&sleeps("62.625"));
     let id = scene.start(&["run", "helper", "first", "--allow", "bash"]);
     scene.until("started");
     let worker = scene.workers()[0];
     kill(Pid::from_raw(worker), Signal::SIGSTOP).unwrap();
-    let cancelled = scene.run(&["cancel", &id]);
-    assert!(cancelled.stderr.contains("interrupted (it did not end by itself)"), "{cancelled:?}");
+    let cancelled = scene.json(&["cancel", &id])["done"][0].take();
+    let said = (&cancelled["action"], &cancelled["state"]);
+    assert_eq!(said, (&"cancelled".into(), &"interrupted".into()), "{cancelled}");
+    let message = cancelled["message"].as_str().unwrap();
+    assert!(message.contains("interrupted (it did not end by itself)"), "{cancelled}");
     until(|| !is_running("sleep\x0062.625\0"));
     assert_eq!(scene.workers(), [] as [i32; 0]);
 }

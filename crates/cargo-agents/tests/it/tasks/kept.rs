@@ -43,6 +43,24 @@ fn what_a_task_did_can_be_read_later() {
 }
 
 #[test]
+fn a_transcript_that_is_cut_off_is_said_to_be() {
+    let stage = Stage::new(LOOKS);
+    stage.run(&["run", "helper", "what does it use?"]);
+    let file = stage.world.home().join(format!("state/transcripts/{}.jsonl", only(&stage)));
+    let whole = std::fs::read(&file).unwrap();
+    let logs = || stage.run(&["logs", "last"]);
+    assert_eq!(logs().stderr, "");
+    // Only the end of its last line.
+    std::fs::write(&file, &whole[..whole.len() - 1]).unwrap();
+    let run = logs();
+    assert_eq!((run.stdout.as_bytes(), run.stderr.as_str()), (&whole[..], ""));
+    std::fs::write(&file, &whole[..20]).unwrap();
+    let run = logs();
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{run:?}");
+    assert!(run.stderr.contains("line 1 is cut off: what it said is lost"), "{run:?}");
+}
+
+#[test]
 fn a_clock_that_is_wrong_takes_no_transcripts() {
     let stage = Stage::new(LOOKS);
     stage.run(&["run", "helper", "what does it use?"]);

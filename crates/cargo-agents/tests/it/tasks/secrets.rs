@@ -378,6 +378,23 @@ fn whoever_watches_from_afar_sees_for_how_long_a_yes_gives_a_secret() {
 }
 
 #[test]
+fn what_is_wrong_with_a_secret_is_said_of_what_is_wrong() {
+    let stage = asking();
+    let out = Scratch::new();
+    let (sealed, key) = (out.write("sealed.age", "x"), out.path("key"));
+    let lines = out.script("lines", "#!/bin/sh\necho planted-one\necho planted-two\n");
+    stage.config(&format!(
+        "[secrets]\nAGE = {{ age = \"{sealed}\", identity = \"{key}\" }}\nLINES = {{ command = \"{lines}\" }}\n"
+    ));
+    let list = stage.world.ok(&["secret", "list"]);
+    assert!(list.contains(&format!("there is no `{key}`, which opens it")), "{list}");
+    let check = stage.world.agents(&["secret", "check", "LINES"]);
+    let said = format!("{}{}", check.stdout, check.stderr);
+    assert!(said.contains("printed more than one line, which is no key"), "{said}");
+    assert!(!said.contains("planted"), "{said}");
+}
+
+#[test]
 fn secrets_are_listed_and_checked_and_never_shown() {
     let stage = asking();
     let out = Scratch::new();

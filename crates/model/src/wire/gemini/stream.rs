@@ -166,10 +166,10 @@ impl GeminiStream {
 }
 
 fn usage(tokens: &Tokens) -> Usage {
-    let input = tokens.prompt_token_count + tokens.tool_use_prompt_token_count;
+    let input = tokens.prompt_token_count.saturating_add(tokens.tool_use_prompt_token_count);
     Usage {
         input: input.saturating_sub(tokens.cached_content_token_count),
-        output: tokens.candidates_token_count + tokens.thoughts_token_count,
+        output: tokens.candidates_token_count.saturating_add(tokens.thoughts_token_count),
         cache_read: tokens.cached_content_token_count,
         cache_write: 0,
         reasoning: tokens.thoughts_token_count,
