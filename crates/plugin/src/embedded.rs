@@ -3,9 +3,7 @@
 //! A crate embeds a plugin with `[package.metadata.symposium]` in its `Cargo.toml`, a `SYMPOSIUM.toml` beside it
 //! (which is laid over the former), or just a `skills/` directory.
 
-use std::io;
-
-use agents_system::fingerprint::Inputs;
+use agents_system::{finding::Finding, fingerprint::Inputs};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
@@ -57,12 +55,7 @@ pub fn look_into(
         layers.push((own, parsed));
     }
     let (mut manifest, file) = join_layers(layers, scan);
-    let defaults = default_groups(dir, manifest.as_ref(), owner, &mut |dir| {
-        holds_skills(dir, inputs).unwrap_or_else(|error| {
-            scan.findings.push(unreadable(dir, &error));
-            false
-        })
-    });
+    let defaults = default_groups(dir, manifest.as_ref(), owner, inputs, &mut scan.findings);
     if manifest.is_none() && defaults.is_empty() {
         return;
     }
@@ -107,7 +100,8 @@ fn default_groups(
     dir: &Utf8Path,
     manifest: Option<&Manifest>,
     owner: Owner,
-    holds_skills: &mut dyn FnMut(&Utf8Path) -> bool,
+    inputs: &mut Inputs,
+    findings: &mut Vec<Finding>,
 ) -> Vec<ContentGroup> {
     let group = |gate: Gate, path: &str| ContentGroup {
         gate,
@@ -124,12 +118,12 @@ fn default_groups(
         }
         Some((CrateSkills::Unsaid, DefaultSkills::Off)) => {}
         Some((CrateSkills::Unsaid, DefaultSkills::On)) | None => {
-            if holds_skills(&dir.join(SKILLS_DIR)) {
+            if holds_skills(&dir.join(SKILLS_DIR), inputs, findings) {
                 groups.push(group(Gate::open(), SKILLS_DIR));
             }
         }
     }
-    if owner == Owner::Member && holds_skills(&dir.join(AGENTS_SKILLS_DIR)) {
+    if owner == Owner::Member && holds_skills(&dir.join(AGENTS_SKILLS_DIR), inputs, findings) {
         groups.push(group(
             Gate::new(Vec::new(), vec![Predicate::WorkspaceMember]),
             AGENTS_SKILLS_DIR,
@@ -139,11 +133,18 @@ fn default_groups(
 }
 
 /// A directory of that name may hold anything; only one with a `SKILL.md` in it, or one level down, counts. What we installed there
-/// ourselves is nobody's.
-fn holds_skills(dir: &Utf8Path, inputs: &mut Inputs) -> io::Result<bool> {
-    let Some(names) = inputs.list(dir)? else { return Ok(false) };
+/// ourselves is nobody's. One that cannot be looked into is said to be.
+fn holds_skills(dir: &Utf8Path, inputs: &mut Inputs, findings: &mut Vec<Finding>) -> bool {
+    let names = match inputs.list(dir) {
+        Ok(Some(names)) => names,
+        Ok(None) => return false,
+        Err(error) => {
+            findings.push(unreadable(dir, &error));
+            return false;
+        }
+    };
     let mut dirs = std::iter::once(dir.to_owned()).chain(names.iter().map(|name| dir.join(name)));
-    Ok(dirs.any(|it| inputs.exists(&it.join(SKILL_FILE)) && !inputs.exists(&it.join(MARKER))))
+    dirs.any(|it| inputs.exists(&it.join(SKILL_FILE)) && !inputs.exists(&it.join(MARKER)))
 }
 
 #[cfg(test)]
