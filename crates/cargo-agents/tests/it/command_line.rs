@@ -33,8 +33,7 @@ fn ctrl_c_while_a_condition_is_asked_ends_everything() {
             }
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        let id = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
-        nix::sys::signal::kill(id, nix::sys::signal::SIGINT).unwrap();
+        assert!(agents_testkit::signal::interrupt(child.id()));
         let run = Run::from(child.wait_with_output().unwrap());
         assert_eq!(run.code, Some(130), "{args:?}: {run:?}");
         if args.contains(&"--json") {

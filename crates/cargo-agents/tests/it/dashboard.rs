@@ -9,10 +9,6 @@ use agents_testkit::{
     knock::{Answer, Events, knock},
     scratch,
 };
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
 use serde_json::{Value, json};
 
 use crate::{
@@ -79,7 +75,7 @@ impl Page {
     }
 
     fn interrupt(mut self) -> (Option<i32>, String) {
-        kill(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGINT).unwrap();
+        assert!(agents_testkit::signal::interrupt(self.child.id()));
         let mut said = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         (self.child.wait().unwrap().code(), said)

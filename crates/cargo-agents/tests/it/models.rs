@@ -243,8 +243,7 @@ fn a_script_is_served_until_ctrl_c() {
     let variables = [("ANTHROPIC_API_KEY", "planted-key-1"), ("ANTHROPIC_BASE_URL", url)];
     let run = run(&world, &variables, &["model", "test"]);
     assert!(run.stdout.contains("it says: ready"), "{run:?}");
-    let id = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
-    nix::sys::signal::kill(id, nix::sys::signal::SIGINT).unwrap();
+    assert!(agents_testkit::signal::interrupt(child.id()));
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 

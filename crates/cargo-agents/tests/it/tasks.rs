@@ -305,8 +305,7 @@ fn ctrl_c_ends_it_and_everything_that_it_started() {
     while !stage.world.sample.root().join("started").exists() {
         std::thread::sleep(Duration::from_millis(10));
     }
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    assert!(agents_testkit::signal::interrupt(child.id()));
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let last = lines.map_while(Result::ok).last().unwrap();
     let last: Value = serde_json::from_str(&last).unwrap();

@@ -57,7 +57,7 @@ fn each_state_of_a_file() {
     use Edited::{Keep, Overwrite};
     let new = "new /home/agents/helper.md new:helper";
     let updated = "updated /home/agents/helper.md updated:helper";
-    let owns = "owns /home/agents/helper.md for /work";
+    let owns = "owns /home/agents/helper.md for /shop";
     check(Some("1"), None, File::Absent, Keep, &[new, owns]);
     check(Some("1"), Some("1"), File::Absent, Keep, &[new, owns]);
     check(Some("1"), Some("1"), text("1"), Keep, &[SAME, owns]);
@@ -78,7 +78,7 @@ fn each_state_of_a_file() {
 fn each_state_of_a_file_that_is_no_longer_wanted() {
     use Edited::{Keep, Overwrite};
     let removed = "removed /home/agents/helper.md removed:helper.md";
-    let owns = "owns /home/agents/helper.md for /work";
+    let owns = "owns /home/agents/helper.md for /shop";
     check(None, Some("1"), text("1"), Keep, &[removed]);
     check(None, Some("1"), text("1"), Overwrite, &[removed]);
     check(None, Some("1"), File::Absent, Keep, &[]);
@@ -90,14 +90,14 @@ fn each_state_of_a_file_that_is_no_longer_wanted() {
     check(None, Some("1"), unreadable, Keep, &["says left alone", owns]);
 }
 
-const IGNORE: &str = "/work/.claude/agents/.gitignore";
+const IGNORE: &str = "/shop/.claude/agents/.gitignore";
 
 fn ignored(names: &str) -> String {
     format!("# Written by `cargo agents sync`, as are these files.\n/.gitignore\n{names}")
 }
 
 fn in_workspace(name: &str) -> DesiredFile {
-    agent(&format!("/work/.claude/agents/{name}"), "text")
+    agent(&format!("/shop/.claude/agents/{name}"), "text")
 }
 
 /// What becomes of the ignore file, if anything does.
@@ -114,15 +114,15 @@ fn ignore_after(files: &[DesiredFile], facts: &Facts, before: &Ledger) -> Option
 fn git_sees_neither_our_agents_nor_what_hides_them() {
     let both = wanted([in_workspace("b.md"), in_workspace("a.md")]);
     let (first, lines) = plan(&both, &Facts::default(), &ledger([]), Edited::Keep);
-    let new = "new /work/.claude/agents/.gitignore new:.claude/agents";
+    let new = "new /shop/.claude/agents/.gitignore new:.claude/agents";
     assert!(lines.contains(&new.to_owned()), "{lines:?}");
     let all = ignored("/a.md\n/b.md\n");
     let after = ignore_after(&both.files, &Facts::default(), &ledger([]));
     assert_eq!(after, Some(Some(all.clone())));
     // One of them goes, then the other.
     let facts = Facts::default().with_file(IGNORE, text(&all));
-    let facts = facts.with_file("/work/.claude/agents/a.md", text("text"));
-    let facts = facts.with_file("/work/.claude/agents/b.md", text("text"));
+    let facts = facts.with_file("/shop/.claude/agents/a.md", text("text"));
+    let facts = facts.with_file("/shop/.claude/agents/b.md", text("text"));
     let after = ignore_after(&[in_workspace("a.md")], &facts, &first.owned);
     assert_eq!(after, Some(Some(ignored("/a.md\n"))));
     assert_eq!(ignore_after(&[], &facts, &first.owned), Some(None));
@@ -131,14 +131,14 @@ fn git_sees_neither_our_agents_nor_what_hides_them() {
 #[test]
 fn an_agent_of_somebody_else_and_an_ignore_file_of_theirs_are_theirs_to_commit() {
     let ours = in_workspace("ours.md");
-    let facts = Facts::default().with_file("/work/.claude/agents/theirs.md", text("other"));
+    let facts = Facts::default().with_file("/shop/.claude/agents/theirs.md", text("other"));
     let after = ignore_after(&[in_workspace("theirs.md"), ours.clone()], &facts, &ledger([]));
     assert_eq!(after, Some(Some(ignored("/ours.md\n"))));
     assert_eq!(ignore_after(&[in_workspace("theirs.md")], &facts, &ledger([])), None);
     let facts = Facts::default().with_file(IGNORE, text("*.log\n"));
     let (_, lines) = plan(&wanted([ours]), &facts, &ledger([]), Edited::Overwrite);
-    let file = "/work/.claude/agents/ours.md";
-    assert_eq!(lines, [format!("new {file} new:helper"), format!("owns {file} for /work")]);
+    let file = "/shop/.claude/agents/ours.md";
+    assert_eq!(lines, [format!("new {file} new:helper"), format!("owns {file} for /shop")]);
 }
 
 #[test]

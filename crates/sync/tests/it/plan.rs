@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::world::{host, server, skill, tree};
 
-pub(crate) const HERE: &str = "/work";
+pub(crate) const HERE: &str = "/shop";
 const ELSEWHERE: &str = "/other";
 
 /// What is said of one thing that is as it should be.
@@ -104,7 +104,7 @@ mod skills {
         use Edited::{Keep, Overwrite};
         use Marked::{No, Yes};
         let now = guide("one").digest;
-        let (new, updated, owns) = ("new /s/guide", "updated /s/guide", "owns /s/guide for /work");
+        let (new, updated, owns) = ("new /s/guide", "updated /s/guide", "owns /s/guide for /shop");
         check(None, Slot::Free, Keep, &[new, owns]);
         check(Some("old"), Slot::Free, Keep, &[new, owns]);
         check(Some(&now), there(&now, Yes), Keep, &[SAME, owns]);
@@ -121,7 +121,7 @@ mod skills {
         check(None, there("old", Yes), Keep, &[updated, owns]);
         check(None, there(&now, Yes), Keep, &[SAME, owns]);
         // Somebody else's, even if it is equal: ours goes beside it.
-        let beside = ["new /s/guide-one", "owns /s/guide-one for /work"];
+        let beside = ["new /s/guide-one", "owns /s/guide-one for /shop"];
         check(None, there("theirs", No), Keep, &beside);
         check(None, there("theirs", No), Overwrite, &beside);
         check(None, there(&now, No), Keep, &beside);
@@ -150,8 +150,8 @@ mod skills {
             "new /s/guide-one",
             "new /s/guide-two",
             "removed /s/guide",
-            "owns /s/guide-one for /work",
-            "owns /s/guide-two for /work",
+            "owns /s/guide-one for /shop",
+            "owns /s/guide-two for /shop",
         ];
         assert_eq!(lines, expected);
         // And back, when only one is left.
@@ -163,7 +163,7 @@ mod skills {
             "new /s/guide",
             "removed /s/guide-one",
             "removed /s/guide-two",
-            "owns /s/guide for /work",
+            "owns /s/guide for /shop",
         ];
         assert_eq!(lines, expected);
     }
@@ -222,16 +222,16 @@ mod skills {
 
     #[test]
     fn what_was_left_to_the_user_goes_when_they_say_so_and_only_from_this_workspace() {
-        let (inside, outside) = ("/work/.claude/skills/guide", "/s/guide");
+        let (inside, outside) = ("/shop/.claude/skills/guide", "/s/guide");
         let check = |dir: &str, workspaces: &[&str], edited, expected: &[&str]| {
             let before = ledger([installed(dir, "old", workspaces)]);
             let facts = Facts::default().with_slot(dir, there("edit", Marked::Yes));
             assert_eq!(plan(&wanted([]), &facts, &before, edited).1, expected, "{dir}");
         };
-        check(inside, &[], Edited::Overwrite, &["removed /work/.claude/skills/guide"]);
-        check(inside, &[], Edited::Keep, &["owns /work/.claude/skills/guide for "]);
+        check(inside, &[], Edited::Overwrite, &["removed /shop/.claude/skills/guide"]);
+        check(inside, &[], Edited::Keep, &["owns /shop/.claude/skills/guide for "]);
         check(outside, &[], Edited::Overwrite, &["owns /s/guide for "]);
-        let theirs = ["owns /work/.claude/skills/guide for /other"];
+        let theirs = ["owns /shop/.claude/skills/guide for /other"];
         check(inside, &[ELSEWHERE], Edited::Overwrite, &theirs);
     }
 
@@ -241,7 +241,7 @@ mod skills {
         let before = ledger([installed("/s/guide", &digest, &[ELSEWHERE])]);
         let facts = Facts::default().with_slot("/s/guide", there(&digest, Marked::Yes));
         let (_, lines) = plan(&wanted([guide("one")]), &facts, &before, Edited::Keep);
-        assert_eq!(lines, [SAME, "owns /s/guide for /other /work"]);
+        assert_eq!(lines, [SAME, "owns /s/guide for /other /shop"]);
     }
 }
 
@@ -313,7 +313,7 @@ mod servers {
             "updated /h/mcp.json updated:demo",
             "updated /h/mcp.json removed:demo",
         );
-        let (owns, here) = ("owns /h/mcp.json#servers.demo for /work", &[HERE][..]);
+        let (owns, here) = ("owns /h/mcp.json#servers.demo for /shop", &[HERE][..]);
         let both = &[HERE, ELSEWHERE][..];
         check(Some(1), None, None, Keep, &[new, owns]);
         check(Some(1), Some((1, here)), Some(1), Keep, &[SAME, owns]);
@@ -336,7 +336,7 @@ mod servers {
         let elsewhere = "owns /h/mcp.json#servers.demo for /other";
         check(None, Some((1, both)), Some(1), Keep, &[elsewhere]);
         check(None, Some((1, &[ELSEWHERE])), Some(1), Keep, &[elsewhere]);
-        let shared = "owns /h/mcp.json#servers.demo for /other /work";
+        let shared = "owns /h/mcp.json#servers.demo for /other /shop";
         check(Some(1), Some((1, &[ELSEWHERE])), Some(1), Keep, &[SAME, shared]);
     }
 
@@ -412,13 +412,13 @@ mod servers {
         let other = DesiredPart { host: host("amp"), ..demo(json!(1)) };
         let both = wanted([demo(json!(1)), other]);
         let (_, lines) = plan(&both, &holding("{}"), &ledger([]), Edited::Keep);
-        let owns = "owns /h/mcp.json#servers.demo for /work";
+        let owns = "owns /h/mcp.json#servers.demo for /shop";
         assert_eq!(lines, ["updated /h/mcp.json new:demo", owns]);
     }
 
     #[test]
     fn a_file_that_cannot_be_understood_is_left_alone_with_all_that_is_recorded() {
-        let owns = "owns /h/mcp.json#servers.demo for /work";
+        let owns = "owns /h/mcp.json#servers.demo for /shop";
         let unreadable = File::Unreadable("permission denied".to_owned());
         let broken = [
             "{ \"servers\": ",

@@ -203,8 +203,7 @@ async fn when_it_is_interrupted_nothing_is_left() {
     let tasks = json!({"tasks": [{"agent": "helper", "prompt": "x"}], "background": true});
     call(&stage, &tools, "task", tasks).await.unwrap();
     until(|| stage.world.sample.root().join("started").exists()).await;
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(served.child.id()).unwrap());
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    assert!(agents_testkit::signal::interrupt(served.child.id()));
     assert_eq!(served.child.wait().unwrap().code(), Some(130));
     assert!(!is_running("sleep 47.2177"));
 }

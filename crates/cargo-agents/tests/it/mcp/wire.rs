@@ -122,7 +122,6 @@ async fn a_signal_ends_it_with_everything() {
     let stage = Stage::new("");
     let mut raw = Raw::start(&stage);
     raw.greet().await;
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(raw.child.id().unwrap()).unwrap());
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert!(agents_testkit::signal::terminate(raw.child.id().unwrap()));
     assert_eq!(raw.child.wait().await.unwrap().code(), Some(130));
 }

@@ -264,7 +264,7 @@ fn whoever_attaches_sees_it_from_the_beginning_and_leaves_with_ctrl_c() {
         assert!(length > 0, "{}", String::from_utf8_lossy(&seen));
         seen.extend(&bytes[..length]);
     }
-    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
+    assert!(agents_testkit::signal::interrupt(child.id()));
     talk.read_to_end(&mut seen).unwrap();
     let seen = String::from_utf8(seen).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0), "{seen}");
@@ -486,7 +486,7 @@ fn a_task_in_another_terminal_is_left_to_it() {
         assert_eq!(run.code, Some(2), "{run:?}");
         assert!(run.stderr.contains("does not run in the background"), "{}", run.stderr);
     }
-    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
+    assert!(agents_testkit::signal::interrupt(child.id()));
     let waited = scene.run(&["wait", &id]);
     assert_eq!(waited.code, Some(130), "{waited:?}");
     child.wait().unwrap();

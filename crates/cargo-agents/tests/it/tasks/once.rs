@@ -99,8 +99,7 @@ delay-ms = 600000
     while events.iter().filter(asks).count() < 2 {
         events.push(serde_json::from_str(&lines.next().unwrap()).unwrap());
     }
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    assert!(agents_testkit::signal::interrupt(child.id()));
     events.extend(lines.map(|it| serde_json::from_str::<Value>(&it).unwrap()));
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let tasks = by_task(&events);

@@ -65,7 +65,7 @@ fn only_one_goes_on_from_a_task() {
 
     // Once that one has ended, in whatever way, somebody else may.
     let first = open.remove(0);
-    kill(Pid::from_raw(i32::try_from(first.id()).unwrap()), Signal::SIGKILL).unwrap();
+    assert!(agents_testkit::signal::destroy(first.id()));
     ended(first);
     until(|| !is_running("sleep\x0073.125\0"));
     let run = scene.run(&["resume", &id, "second"]);
