@@ -136,10 +136,14 @@ impl Stage {
     ) -> anyhow::Result<Self> {
         let scratch = Scratch::new();
         let data = scratch.path("restate");
+        // Where it spills, and what it leaves there when it is killed.
+        let spilled = scratch.path("restate-tmp");
+        fs_err::create_dir_all(&spilled)?;
         let server = Call::new(server)
             .args(["--node-name", "one"])
             .in_empty_env()
             .env("HOME", scratch.path("restate-home"))
+            .env("TMPDIR", spilled)
             .env("RESTATE_BASE_DIR", data)
             .env("RESTATE_DISABLE_TELEMETRY", "true")
             .env("DO_NOT_TRACK", "1")

@@ -10,7 +10,7 @@ mod facts;
 mod live;
 mod orders;
 pub(crate) mod runs;
-mod show;
+pub(crate) mod show;
 mod start;
 pub(crate) mod team;
 mod told;

@@ -174,6 +174,12 @@ fn results_reach_those_who_refer_to_them_and_the_last_one_is_printed() {
     let run = stage.run(&["check", "plan.toml"]);
     let fine = "chain: 3 tasks, nothing is wrong with it\n";
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), fine), "{run:?}");
+    let plan = stage.document(&["show", "plan.toml", "--param", "topic=errors"]);
+    assert_eq!(plan["plan"], "chain");
+    assert_eq!(
+        plan["tasks"][1],
+        json!({ "task": "count", "agent": "helper", "needs": [{ "task": "find", "until": "completed" }] })
+    );
     let run = stage.run(&["run", "plan.toml", "--param", "topic=errors"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "## report\nSeven errors.\n"), "{run:?}");
     assert!(run.stderr.contains(": 3 completed; 3 turns, 330 tokens"), "{}", run.stderr);

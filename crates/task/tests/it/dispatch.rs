@@ -1,5 +1,9 @@
 //! Handing an assignment to whichever agent fits.
 
+mod files;
+mod queue;
+mod teams;
+
 use std::{
     collections::BTreeMap,
     sync::{
@@ -9,23 +13,14 @@ use std::{
 };
 
 use agents_system::explain::{Code, ErrorKind, Explain as _};
-use agents_task::{
-    Broker, Patience, Runner, Settings, Surroundings,
-    dispatch::{
-        Activation, Ambient, BodyHandler, Context, Definition, DispatchError, Dispatcher, Done,
-        Handler, HandlerError, LoaderOptions, Match, Matcher, Queue, Request, State, Team,
-        builtin_definition, builtin_definitions, handler::WithAgents, load,
-    },
-    event::{Event, ToolState, What},
-    runner::Common,
+use agents_task::dispatch::{
+    Activation, Ambient, Context, Definition, DispatchError, Dispatcher, Done, Handler,
+    HandlerError, Match, Matcher, Request, builtin_definition, builtin_definitions,
 };
-use agents_testkit::scratch::Scratch;
-use agents_tool::artifacts::ArtifactDir;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 
-use crate::{block_on, tree::Place};
+use crate::block_on;
 
 type Seen = Arc<Mutex<Vec<(Context, Request)>>>;
 
@@ -40,6 +35,20 @@ fn remembering(seen: &Seen) -> impl Handler + use<> {
 
 fn fine() -> impl Handler {
     remembering(&Seen::default())
+}
+
+/// Who waits until it is told to go on, and counts how many wait.
+fn waiting(go: &Arc<Notify>, most: &Arc<AtomicUsize>) -> impl Handler + use<> {
+    let (go, most, now) = (Arc::clone(go), Arc::clone(most), Arc::new(AtomicUsize::new(0)));
+    move |_, _, _| {
+        let (go, most, now) = (Arc::clone(&go), Arc::clone(&most), Arc::clone(&now));
+        async move {
+            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            go.notified().await;
+            now.fetch_sub(1, Ordering::SeqCst);
+            Ok(Done::of("done"))
+        }
+    }
 }
 
 fn allowed() -> Ambient {
@@ -383,385 +392,4 @@ fn many_at_once_hurt_nobody() {
         }
     });
     assert_eq!(dispatcher.list().len(), 65);
-}
-
-const GOOD: &str = "---\nname: reviewer\ndescription: Looks at changes\ntools: Read, bash, read\nmodel: inherit\n---\nYou review.\n";
-
-#[test]
-fn files_are_loaded_and_a_bad_one_stops_no_other() {
-    let project = Scratch::new();
-    let root = project.path("");
-    let options = LoaderOptions::of(&root);
-    let (loaded, errors) = load(&options);
-    assert!(loaded.is_empty() && errors.is_empty(), "no directory is no error");
-    let write = |name: &str, text: &str| project.write(format!(".claude/agents/{name}"), text);
-    write("b/REVIEW.MD", GOOD);
-    write(
-        "by-file.md",
-        "---\ndescription: Named by its file\nmodel: haiku\npermissionMode: plan\nskills: b, a\n---\nBody.\n",
-    );
-    write("c/again.md", GOOD);
-    write("no-header.md", "Just text.\n");
-    write("open.md", "---\nname: open\n");
-    write("yaml.md", "---\nname: [1\n---\n");
-    write("nothing.md", "---\nname: nothing\n---\nBody.\n");
-    write("mode.md", "---\nname: mode\ndescription: d\npermissionMode: sudo\n---\n");
-    write("name.md", "---\nname: two words\ndescription: d\n---\n");
-    write("notes.txt", "not one");
-    let (loaded, errors) = load(&options);
-    let names: Vec<&str> = loaded.iter().map(|it| it.definition.name.as_str()).collect();
-    assert_eq!(names, ["by-file", "reviewer"], "{errors:?}");
-    let wrong: Vec<&str> = errors.iter().filter_map(|it| it.path.file_name()).collect();
-    assert_eq!(
-        wrong,
-        ["again.md", "mode.md", "name.md", "no-header.md", "nothing.md", "open.md", "yaml.md"]
-    );
-    assert!(errors.iter().all(|it| !it.why.is_empty()), "{errors:?}");
-    assert!(errors[0].to_string().contains("`reviewer` already"), "{}", errors[0]);
-    let reviewer = &loaded[1];
-    assert_eq!(reviewer.definition.base.tool_list().unwrap(), ["bash", "read"]);
-    assert_eq!(
-        (reviewer.definition.default_model.as_str(), reviewer.agent.prompt.trim()),
-        ("", "You review.")
-    );
-    let by_file = &loaded[0].definition;
-    assert_eq!((by_file.default_model.as_str(), by_file.base.model.as_str()), ("haiku", "haiku"));
-    assert_eq!(by_file.base.metadata["permission-mode"], "plan");
-    assert!(
-        by_file.base.metadata["source"].as_str().unwrap().ends_with(".claude/agents/by-file.md")
-    );
-    assert!(by_file.base.allows("bash"), "no list is no restriction");
-}
-
-#[test]
-fn the_directory_of_definitions_can_be_said() {
-    let dir = |project: &str, config: &str| {
-        LoaderOptions { project_root: project.into(), config_root: config.into() }.dir()
-    };
-    assert_eq!(dir("/p", ""), "/p/.claude/agents");
-    assert_eq!(dir("", " "), ".claude/agents");
-    assert_eq!(dir("/p", "conf"), "/p/conf/agents");
-    assert_eq!(dir("", "conf"), "conf/agents");
-    assert_eq!(dir("/p", "/etc/conf"), "/etc/conf/agents");
-    let project = Scratch::new();
-    project.write(".claude/agents", "a file");
-    let (_, errors) = load(&LoaderOptions::of(&project.path("")));
-    assert_eq!(errors.len(), 1);
-    assert!(errors[0].to_string().contains("not a directory"), "{}", errors[0]);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_file_that_leads_out_of_the_project_is_not_loaded() {
-    let project = Scratch::new();
-    let outside = project.write("elsewhere.md", GOOD);
-    project.write(".claude/agents/good.md", GOOD.replace("reviewer", "good"));
-    std::os::unix::fs::symlink(outside, project.path(".claude/agents/link.md")).unwrap();
-    let (loaded, errors) = load(&LoaderOptions::of(&project.path("")));
-    assert_eq!((loaded.len(), errors.len()), (1, 1), "{errors:?}");
-    assert!(errors[0].to_string().contains("outside"), "{}", errors[0]);
-}
-
-/// A dispatcher with the agents of a project, which run on a model that plays this, and how the calls of their tools went.
-fn office(project: &Scratch, script: &str) -> (Dispatcher, Arc<Mutex<Vec<ToolState>>>) {
-    let states = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&states);
-    let sink = move |event: &Event| {
-        if let What::ToolEnded { state, .. } = event.what {
-            log.lock().unwrap().push(state);
-        }
-    };
-    let place = Place::new().agent("other", &[], script, |_| {});
-    let (loaded, errors) = load(&LoaderOptions::of(&project.path("")));
-    assert!(errors.is_empty(), "{errors:?}");
-    let surroundings: Arc<dyn Surroundings> = Arc::new(WithAgents::new(&loaded, Arc::new(place)));
-    let common = Common {
-        settings: Settings::default(),
-        broker: Broker::unattended(),
-        sink: Arc::new(sink),
-        artifacts: Arc::new(ArtifactDir::new(&project.path("artifacts"))),
-        transcripts: None,
-        secrets: None,
-        patience: Patience::default(),
-        concurrency: 4,
-        cancel: CancellationToken::new(),
-    };
-    let runner = Runner::new(surroundings, common);
-    let dispatcher = Dispatcher::default();
-    loaded.iter().for_each(|it| it.register(&dispatcher, &runner).unwrap());
-    (dispatcher, states)
-}
-
-#[test]
-fn an_agent_from_a_file_really_runs() {
-    let script = "[[replies]]\ncalls = [{ name = \"find\", input = { pattern = \"*\" } }]\n[[replies]]\ntext = \"Looks good.\"\n";
-    let project = Scratch::new();
-    project.write(".claude/agents/reviewer.md", GOOD.replace("Read, bash, read", "glob"));
-    let (dispatcher, states) = office(&project, script);
-    let done =
-        block_on(dispatcher.dispatch(&allowed(), Request::to("reviewer", "look at it"))).unwrap();
-    assert_eq!((done.subagent.as_str(), &done.output), ("reviewer", &json!("Looks good.")));
-    assert_eq!(done.metadata["turns"], 2);
-    assert_eq!(*states.lock().unwrap(), [ToolState::Done]);
-    assert!(done.metadata["source"].as_str().unwrap().ends_with("reviewer.md"));
-}
-
-#[test]
-fn tools_that_a_request_takes_away_are_not_there_for_the_model() {
-    let script = "[[replies]]\ncalls = [{ name = \"find\", input = { pattern = \"*\" } }]\n[[replies]]\ntext = \"Over.\"\n";
-    let project = Scratch::new();
-    project.write(".claude/agents/reviewer.md", GOOD.replace("Read, bash, read", "glob"));
-    let (dispatcher, states) = office(&project, script);
-    for tools in [vec![], vec!["find".to_owned()], vec!["web_fetch".to_owned()]] {
-        let request = Request { tools, ..Request::to("reviewer", "x") };
-        block_on(dispatcher.dispatch(&allowed(), request)).unwrap();
-    }
-    // Nothing of what was asked for last is among what it has: then nothing is left, and not everything.
-    let expected = [ToolState::Done, ToolState::Done, ToolState::Failed];
-    assert_eq!(*states.lock().unwrap(), expected);
-}
-
-#[test]
-fn a_run_ends_when_whoever_dispatched_it_wants_it_to() {
-    let script = "[[replies]]\ndelay-ms = 600000\ntext = \"late\"\n";
-    let project = Scratch::new();
-    project.write(".claude/agents/reviewer.md", GOOD);
-    let (dispatcher, _) = office(&project, script);
-    let cancel = CancellationToken::new();
-    let ambient = allowed().until(cancel.clone());
-    let ended = block_on(async {
-        let work = dispatcher.dispatch(&ambient, Request::to("reviewer", "x"));
-        let (done, ()) = tokio::join!(work, async { cancel.cancel() });
-        done
-    });
-    assert_eq!(ended.unwrap_err().to_string(), "cancelled");
-}
-
-#[test]
-fn the_text_of_a_file_can_be_had_without_a_run() {
-    let project = Scratch::new();
-    project.write(".claude/agents/reviewer.md", GOOD);
-    let (loaded, _) = load(&LoaderOptions::of(&project.path("")));
-    let dispatcher = Dispatcher::default();
-    let body = BodyHandler(Arc::clone(&loaded[0].agent));
-    dispatcher.register(loaded[0].definition.clone(), body).unwrap();
-    let done = block_on(dispatcher.dispatch(&allowed(), Request::new("x"))).unwrap();
-    assert_eq!(done.output.as_str().unwrap().trim(), "You review.");
-    assert!(done.metadata.contains_key("source"));
-}
-
-/// Who waits until it is told to go on, and counts how many wait.
-fn waiting(go: &Arc<Notify>, most: &Arc<AtomicUsize>) -> impl Handler + use<> {
-    let (go, most, now) = (Arc::clone(go), Arc::clone(most), Arc::new(AtomicUsize::new(0)));
-    move |_, _, _| {
-        let (go, most, now) = (Arc::clone(&go), Arc::clone(&most), Arc::clone(&now));
-        async move {
-            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-            go.notified().await;
-            now.fetch_sub(1, Ordering::SeqCst);
-            Ok(Done::of("done"))
-        }
-    }
-}
-
-#[test]
-fn a_queue_does_as_many_at_a_time_as_it_may() {
-    block_on(async {
-        let (go, most) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
-        let dispatcher = Dispatcher::default();
-        dispatcher.register(Definition::new("slow"), waiting(&go, &most)).unwrap();
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&told);
-        let completion = Arc::new(move |it: &agents_task::dispatch::Status| {
-            log.lock().unwrap().push(it.id.clone());
-        });
-        let queue = Queue::with(dispatcher, 1, 2, Some(completion));
-        let request = || Request {
-            metadata: metadata(&[("session_id", json!("s"))]),
-            ..Request::to("slow", "x")
-        };
-        let first = queue.submit(&allowed(), request()).unwrap();
-        while queue.status(&first).unwrap().state != State::Running {
-            tokio::task::yield_now().await;
-        }
-        let second = queue.submit(&allowed(), request()).unwrap();
-        let third = queue.submit(&allowed(), request()).unwrap();
-        assert_eq!(
-            [first.as_str(), second.as_str(), third.as_str()],
-            ["task-1", "task-2", "task-3"]
-        );
-        assert!(matches!(queue.submit(&allowed(), request()), Err(DispatchError::QueueFull(2))));
-        let status = queue.status(&second).unwrap();
-        assert_eq!(
-            (status.state, status.name.as_str(), status.session_id.as_str()),
-            (State::Queued, "slow", "s")
-        );
-        for id in [&first, &second, &third] {
-            go.notify_one();
-            let status = queue.wait(id).await.unwrap();
-            assert_eq!(
-                (status.state, status.done.unwrap().output),
-                (State::Success, json!("done"))
-            );
-        }
-        assert_eq!((most.load(Ordering::SeqCst), told.lock().unwrap().len()), (1, 3));
-        let signed = first.replace("task-", "task-+");
-        assert!(matches!(queue.status(&signed), Err(DispatchError::UnknownTask(_))), "{signed}");
-    });
-}
-
-#[test]
-fn a_queue_refuses_at_once_what_can_be_known_at_once() {
-    block_on(async {
-        let queue = Queue::new(dispatcher([Definition::new("one")]), 0);
-        let submit = |ambient: &Ambient, request| queue.submit(ambient, request).unwrap_err();
-        assert!(matches!(
-            submit(&Ambient::default(), Request::to("one", "x")),
-            DispatchError::Unauthorized
-        ));
-        assert!(matches!(
-            submit(&allowed(), Request::to("one", "")),
-            DispatchError::EmptyInstruction
-        ));
-        assert!(matches!(
-            submit(&allowed(), Request::to("other", "x")),
-            DispatchError::Unknown { .. }
-        ));
-        for id in ["", "task-9", "9", "job"] {
-            assert!(matches!(queue.status(id), Err(DispatchError::UnknownTask(_))), "{id}");
-        }
-    });
-}
-
-#[test]
-fn a_queue_remembers_the_last_thousand_that_are_over() {
-    block_on(async {
-        let queue = Queue::new(dispatcher([Definition::new("quick")]), 0);
-        let mut last = String::new();
-        for _ in 0..1_025 {
-            last = queue.submit(&allowed(), Request::to("quick", "x")).unwrap();
-            assert_eq!(queue.wait(&last).await.unwrap().state, State::Success);
-        }
-        assert_eq!(last, "task-1025");
-        assert!(matches!(queue.status("task-1"), Err(DispatchError::UnknownTask(_))));
-        assert_eq!(queue.status("task-2").unwrap().state, State::Success);
-        assert_eq!(format!("{queue:?}"), "Queue { queued: 0, .. }");
-    });
-}
-
-/// As when the program around it ends.
-#[test]
-fn what_is_dropped_in_the_middle_is_over() {
-    let (go, most) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
-    let dispatcher = Dispatcher::default();
-    dispatcher.register(Definition::new("slow"), waiting(&go, &most)).unwrap();
-    let queue = Queue::with(dispatcher, 1, 1, None);
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let ids = runtime.block_on(async {
-        let running = queue.submit(&allowed(), Request::to("slow", "x")).unwrap();
-        while queue.status(&running).unwrap().state != State::Running {
-            tokio::task::yield_now().await;
-        }
-        [running, queue.submit(&allowed(), Request::to("slow", "x")).unwrap()]
-    });
-    assert_eq!(format!("{queue:?}"), "Queue { queued: 1, .. }");
-    drop(runtime);
-    for id in ids {
-        let status = queue.status(&id).unwrap();
-        assert_eq!((status.state, status.error.as_deref()), (State::Error, Some("cancelled")));
-    }
-    assert_eq!(format!("{queue:?}"), "Queue { queued: 0, .. }");
-}
-
-#[test]
-fn what_waits_in_a_queue_can_be_cancelled() {
-    block_on(async {
-        let (go, most) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
-        let dispatcher = Dispatcher::default();
-        dispatcher.register(Definition::new("slow"), waiting(&go, &most)).unwrap();
-        let queue = Queue::new(dispatcher, 1);
-        let first = queue.submit(&allowed(), Request::to("slow", "x")).unwrap();
-        let cancel = CancellationToken::new();
-        let second =
-            queue.submit(&allowed().until(cancel.clone()), Request::to("slow", "x")).unwrap();
-        cancel.cancel();
-        let status = queue.wait(&second).await.unwrap();
-        assert_eq!((status.state, status.error.as_deref()), (State::Error, Some("cancelled")));
-        go.notify_one();
-        assert_eq!(queue.wait(&first).await.unwrap().state, State::Success);
-    });
-}
-
-#[test]
-fn a_team_answers_in_the_order_of_its_members() {
-    block_on(async {
-        let (go, most) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
-        let dispatcher = Dispatcher::default();
-        dispatcher.register(Definition::new("slow"), waiting(&go, &most)).unwrap();
-        dispatcher.register(Definition::new("quick"), fine()).unwrap();
-        let members = ["slow", "quick", "nobody", "slow"].map(|it| Request::to(it, "")).to_vec();
-        let team = Team { members, all: Request::new("x"), concurrency: 4, ..Team::default() };
-        let work = async { dispatcher.dispatch_team(&allowed(), &team).await.unwrap() };
-        let freeing = async {
-            while most.load(Ordering::SeqCst) < 2 {
-                tokio::task::yield_now().await;
-            }
-            go.notify_waiters();
-        };
-        let (done, ()) = tokio::join!(work, freeing);
-        let told: Vec<Option<&str>> =
-            done.iter().map(|it| it.as_ref().ok().map(|it| it.subagent.as_str())).collect();
-        assert_eq!(told, [Some("slow"), Some("quick"), None, Some("slow")]);
-        assert!(
-            matches!(done[2], Err(DispatchError::Unknown { .. })),
-            "one failure stops no other"
-        );
-    });
-}
-
-#[test]
-fn a_team_without_members_is_those_that_fit_best() {
-    let with = |name: &str, priority, key: &str| Definition {
-        priority,
-        mutex_key: key.to_owned(),
-        ..Definition::new(name)
-    };
-    let dispatcher =
-        dispatcher([with("a", 1, "k"), with("b", 3, "k"), with("c", 2, ""), with("d", 0, "")]);
-    let names = |team: Team| {
-        let done = block_on(dispatcher.dispatch_team(&allowed(), &team)).unwrap();
-        done.into_iter().map(|it| it.unwrap().subagent).collect::<Vec<_>>()
-    };
-    let team = Team { all: Request::new("x"), ..Team::default() };
-    assert_eq!(names(Team { most: 2, ..team.clone() }), ["b", "c"]);
-    assert_eq!(names(team.clone()), ["b", "c", "d"], "one per mutex key");
-    let empty = block_on(dispatcher.dispatch_team(&allowed(), &Team::default()));
-    assert!(matches!(empty, Err(DispatchError::EmptyTeam)));
-    let refused = block_on(dispatcher.dispatch_team(&Ambient::default(), &team));
-    assert!(matches!(refused, Err(DispatchError::Unauthorized)));
-}
-
-#[test]
-fn a_member_of_a_team_gets_no_more_tools_than_the_team() {
-    let seen = Seen::default();
-    let dispatcher = Dispatcher::default();
-    dispatcher.register(Definition::new("one"), remembering(&seen)).unwrap();
-    let tools = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-    let member = Request {
-        tools: tools(&["read", "bash"]),
-        metadata: metadata(&[("over", json!("member"))]),
-        ..Request::to("one", "x")
-    };
-    let all = Request {
-        tools: tools(&["read", "write"]),
-        metadata: metadata(&[("over", json!("team")), ("kept", json!("team"))]),
-        ..Request::default()
-    };
-    let team = Team { members: vec![member], all, ..Team::default() };
-    block_on(dispatcher.dispatch_team(&allowed(), &team)).unwrap();
-    let context = &seen.lock().unwrap()[0].0;
-    assert_eq!(context.tool_list().unwrap(), ["read"]);
-    // It is told more about it, and its own words come first.
-    let told = metadata(&[("over", json!("member")), ("kept", json!("team"))]);
-    assert_eq!(context.metadata, told);
 }

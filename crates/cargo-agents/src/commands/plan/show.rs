@@ -4,14 +4,16 @@ use std::process::ExitCode;
 
 use agents_plan::{
     draw::{self, Drawing},
+    graph::{Graph, Need, Node, Until, Work},
     schedule::Scheduler,
 };
 use agents_system::explain::ErrorKind;
 use camino::Utf8Path;
+use serde::Serialize;
 
 use super::{
     facts, journals, meant, runs,
-    view::{self, PlanRunDocument, Stand},
+    view::{self, BudgetView, PlanRunDocument, Stand},
 };
 use crate::{
     args::{DrawingFormat, PlanShowArgs},
@@ -19,6 +21,73 @@ use crate::{
     output::Output,
     settings::Settings,
 };
+
+/// `cargo agents plan show FILE --json`
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct PlanGraphDocument {
+    plan: String,
+    file: String,
+    /// How much a run may use altogether
+    budget: BudgetView,
+    /// Each after what it needs
+    tasks: Vec<NodeView>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct NodeView {
+    task: String,
+    /// The agent; nobody for what gathers the results of others
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    /// How the results of others are gathered: `for-each`, `race`, `vote`, `judge` or `plan`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gathers: Option<&'static str>,
+    /// What must be done before
+    needs: Vec<NeedView>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct NeedView {
+    task: String,
+    /// `completed`, or `ended` if it does not matter how
+    until: &'static str,
+}
+
+impl PlanGraphDocument {
+    fn new(file: &Utf8Path, graph: &Graph) -> Self {
+        let nodes = graph.order().into_iter().filter_map(|it| graph.node(it));
+        Self {
+            plan: graph.name().to_owned(),
+            file: file.to_string(),
+            budget: graph.budget().into(),
+            tasks: nodes.map(NodeView::from).collect(),
+        }
+    }
+}
+
+impl From<&Node> for NodeView {
+    fn from(node: &Node) -> Self {
+        let (agent, gathers) = match &node.work {
+            Work::Agent(assignment) => (Some(assignment.agent.clone()), None),
+            Work::Join(join) => (None, Some(join.word())),
+        };
+        let needs = node.needs.iter().map(NeedView::from).collect();
+        Self { task: node.id.to_string(), agent, gathers, needs }
+    }
+}
+
+impl From<&Need> for NeedView {
+    fn from(need: &Need) -> Self {
+        let until = match need.until {
+            Until::Completed => "completed",
+            Until::Ended => "ended",
+        };
+        Self { task: need.on.to_string(), until }
+    }
+}
 
 pub(super) fn run(
     settings: &Settings,
@@ -33,6 +102,10 @@ pub(super) fn run(
             return Err(Failure::new(ErrorKind::Usage, "`--at` is about a run, not about a file"));
         }
         let graph = facts::found(settings, file, &args.named.agents)?.graph(&args.params)?;
+        if output.is_json() {
+            output.document(&PlanGraphDocument::new(file, &graph))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         return print(output, args, &drawn((&graph).into(), args.format));
     }
     let journals = journals(settings);

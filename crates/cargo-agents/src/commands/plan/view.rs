@@ -2,7 +2,7 @@
 
 use agents_plan::{
     event::{Event, Index, Millis, Outcome, PlanEnding, Source, Spent, What},
-    graph::{Graph, Work},
+    graph::{Budget, Graph, Work},
     journal::{Origin, RunId},
     schedule::{Scheduler, State},
 };
@@ -118,7 +118,7 @@ pub(crate) struct PlanRunDocument {
 /// How much may be used; what is missing has no limit.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct BudgetView {
+pub(crate) struct BudgetView {
     #[serde(skip_serializing_if = "Option::is_none")]
     turns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -181,6 +181,12 @@ impl From<&Outcome> for OutcomeView {
 impl From<Spent> for SpentView {
     fn from(spent: Spent) -> Self {
         Self { turns: spent.turns, tokens: spent.tokens, cost: spent.cost.0 }
+    }
+}
+
+impl From<&Budget> for BudgetView {
+    fn from(budget: &Budget) -> Self {
+        Self { turns: budget.turns, tokens: budget.tokens, cost: budget.cost.map(|it| it.0) }
     }
 }
 
@@ -272,11 +278,7 @@ impl PlanRunDocument {
             fork_of: origin.fork_of.clone(),
             state: stand.word(),
             spent: scheduler.spent().into(),
-            budget: BudgetView {
-                turns: graph.budget().turns,
-                tokens: graph.budget().tokens,
-                cost: graph.budget().cost.map(|it| it.0),
-            },
+            budget: graph.budget().into(),
             tasks: tasks.collect(),
         }
     }
