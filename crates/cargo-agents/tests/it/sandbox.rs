@@ -38,6 +38,11 @@ impl Place {
         self.world.sample.scratch().root().join("private")
     }
 
+    /// What is the temporary directory of whoever is not confined.
+    fn temporary(&self) -> Utf8PathBuf {
+        self.world.outside()
+    }
+
     /// The hook denies with the words that the script prints.
     fn hook(&self, sandbox: &str, script: &str) {
         self.world.plugin(
@@ -243,7 +248,7 @@ fn a_confined_command_writes_where_it_said_and_is_still_the_users() {
     let run = |dir: &Utf8Path| {
         use std::io::Write as _;
         let mut command = place.world.command_in(dir, &["try", "argument"]);
-        command.env("TMPDIR", "/tmp");
+        command.env("TMPDIR", place.temporary());
         command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
         let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(b"typed\n").unwrap();
@@ -294,7 +299,7 @@ fn conditions_are_confined_too() {
         place.confine("[]");
         let ask = || {
             let mut command = place.world.command(&["plugin", "list"]);
-            let run = Run::from(command.env("TMPDIR", "/tmp").output().unwrap());
+            let run = Run::from(command.env("TMPDIR", place.temporary()).output().unwrap());
             assert!(run.stdout.contains("trial"), "{run:?}");
         };
         ask();
