@@ -9,10 +9,7 @@ use std::{
     fs::File,
     io::{self, Read as _, Seek as _},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -25,12 +22,14 @@ use crate::{
 
 #[cfg(unix)]
 pub mod daemon;
+mod interrupt;
 #[cfg(target_os = "linux")]
 pub mod keeper;
 mod own;
 #[cfg(unix)]
 mod together;
 
+pub use interrupt::{interrupted, listen_for_interrupts};
 pub use own::this_program;
 #[cfg(unix)]
 pub use together::{Bounds, Job, Ran, run_together};
@@ -436,13 +435,6 @@ pub fn kill_group(leader: u32) {
     let _ = leader;
 }
 
-/// Whether the user asked us to stop. Only known after [`listen_for_interrupts`], which starting a
-/// child and asking a question do.
-#[must_use]
-pub fn interrupted() -> bool {
-    INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
-}
-
 /// Where a program is, looked up as the shell would.
 #[must_use]
 pub fn find_program(name: impl AsRef<OsStr>) -> Option<Utf8PathBuf> {
@@ -463,22 +455,6 @@ pub fn path_with<'a>(front: impl IntoIterator<Item = &'a Utf8Path>) -> OsString 
     let front = front.into_iter().map(|dir| dir.as_std_path().to_owned());
     let all: Vec<_> = front.chain(std::env::split_paths(&rest)).collect();
     std::env::join_paths(all).unwrap_or(rest)
-}
-
-static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-
-/// From now on Ctrl-C only sets what [`interrupted`] tells, so that we can clean up; a second one ends us at once.
-pub fn listen_for_interrupts() {
-    INTERRUPTED.get_or_init(|| {
-        let flag = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            // If this fails, Ctrl-C simply keeps its default meaning.
-            let second = Arc::clone(&flag);
-            let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, second);
-            let _ = signal_hook::flag::register(signal, Arc::clone(&flag));
-        }
-        flag
-    });
 }
 
 #[derive(Clone, Copy)]

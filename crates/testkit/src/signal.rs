@@ -15,6 +15,11 @@ pub fn terminate(pid: u32) -> bool {
     send(pid, Signal::SIGTERM)
 }
 
+/// What a terminal sends that is closed.
+pub fn hang_up(pid: u32) -> bool {
+    send(pid, Signal::SIGHUP)
+}
+
 /// What nobody can ignore.
 pub fn destroy(pid: u32) -> bool {
     send(pid, Signal::SIGKILL)

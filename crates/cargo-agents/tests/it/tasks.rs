@@ -9,6 +9,7 @@ use std::{
 use agents_testkit::{
     endpoint::{Endpoint, Reply, Script},
     scratch,
+    through::through,
 };
 use serde_json::{Value, json};
 
@@ -315,6 +316,36 @@ fn ctrl_c_ends_it_and_everything_that_it_started() {
     child.stderr.take().unwrap().read_to_string(&mut talk).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{talk}");
     assert!(!is_running("sleep\x0047.125\0"), "a process was left behind");
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_it_as_ctrl_c_does_unless_it_was_to_outlive_it() {
+    let script = "[[replies]]\ncalls = [{ name = \"bash\", input = { command = \"touch started; while [ ! -e go ]; do sleep 0.02; done\" } }]\n\
+                  [[replies]]\ntext = \"Done.\"\n";
+    let becoming = "exec \"$0\" \"$@\"";
+    // What `nohup` does.
+    let outliving = format!("trap '' HUP; {becoming}");
+    for (shell, code, said) in [(becoming, 130, ""), (&outliving, 0, "Done.\n")] {
+        let stage = Stage::new(script);
+        let root = stage.world.sample.root().to_owned();
+        let temporary = stage.world.outside();
+        let command = stage.command(&["run", "helper", "x", "--allow", "bash"]);
+        let mut command = through(&["sh", "-c", shell], &command);
+        command.env("TMPDIR", &temporary).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        while !root.join("started").exists() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // The shell and the system both tell.
+        assert!(agents_testkit::signal::hang_up(child.id()));
+        assert!(agents_testkit::signal::hang_up(child.id()));
+        if code == 0 {
+            std::fs::write(root.join("go"), "").unwrap();
+        }
+        let run = Run::from(child.wait_with_output().unwrap());
+        assert_eq!((run.code, run.stdout.as_str()), (Some(code), said), "{run:?}");
+        assert_eq!(temporary.read_dir_utf8().unwrap().count(), 0, "{run:?}");
+    }
 }
 
 /// Whether a process has exactly this command line.
