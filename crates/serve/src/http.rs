@@ -4,7 +4,7 @@
 //! |---|---|
 //! | without the token, or with another one | 401 where it belongs into a header, 404 where it is the first part of the address |
 //! | for another name than this machine's own (a name of somebody else may lead here) | 403 |
-//! | from a page that is not ours (`Origin`, `Sec-Fetch-Site`) | 403 |
+//! | from a page that is not ours (`Origin`, `Sec-Fetch-Site`), unless it only leads the user here | 403 |
 
 use std::{fmt, io, net::Ipv4Addr, sync::Arc};
 
@@ -92,6 +92,11 @@ pub(crate) struct Guard {
     port: u16,
 }
 
+/// What a header says; nothing that can be meant if it is no text.
+fn said<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name).map(|it| it.to_str().unwrap_or("?"))
+}
+
 impl Guard {
     /// For whoever has the token, at this port.
     pub(crate) fn new(token: Token, said: Said, port: u16) -> Self {
@@ -100,14 +105,22 @@ impl Guard {
 
     /// Whether a request may come in at all, whoever it is from.
     pub(crate) fn admits(&self, headers: &HeaderMap) -> bool {
-        let text =
-            |name: header::HeaderName| headers.get(name).map(|it| it.to_str().unwrap_or("?"));
+        let text = |name: header::HeaderName| said(headers, name.as_str());
         let own = |authority: &str| self.is_here(authority);
         let is_ours = |origin: &str| origin.strip_prefix("http://").is_some_and(own);
-        let site = headers.get("sec-fetch-site").map(|it| it.to_str().unwrap_or("?"));
+        let site = said(headers, "sec-fetch-site");
         text(header::HOST).is_some_and(own)
             && text(header::ORIGIN).is_none_or(is_ours)
-            && site.is_none_or(|it| matches!(it, "same-origin" | "none"))
+            && (site.is_none_or(|it| matches!(it, "same-origin" | "none")) || self.arrives(headers))
+    }
+
+    /// Whether the user is led to the page from elsewhere, as by the file that `--open` writes. Who leads there knows the address, and
+    /// learns nothing: a page that is opened in a window of its own can be looked at by nobody but the user.
+    fn arrives(&self, headers: &HeaderMap) -> bool {
+        let is = |name: &str, word: &str| said(headers, name) == Some(word);
+        self.said == Said::InPath
+            && is("sec-fetch-mode", "navigate")
+            && is("sec-fetch-dest", "document")
     }
 
     /// Whether an authority is this machine, at our port.
@@ -211,6 +224,23 @@ mod tests {
             vec![own, ("sec-fetch-site", "same-site")],
         ] {
             assert!(!admits(&wrong), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_browser_can_be_led_to_the_page_from_elsewhere() {
+        let admits = |said, mode: &str, dest: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("host", "127.0.0.1:4711".parse().unwrap());
+            headers.insert("sec-fetch-site", "cross-site".parse().unwrap());
+            headers.insert("sec-fetch-mode", mode.parse().unwrap());
+            headers.insert("sec-fetch-dest", dest.parse().unwrap());
+            Guard::new(Token::random().unwrap(), said, 4711).admits(&headers)
+        };
+        assert!(admits(Said::InPath, "navigate", "document"));
+        assert!(!admits(Said::InHeader, "navigate", "document"));
+        for (mode, dest) in [("navigate", "iframe"), ("no-cors", "script"), ("cors", "empty")] {
+            assert!(!admits(Said::InPath, mode, dest), "{mode} {dest}");
         }
     }
 
