@@ -248,6 +248,19 @@ async fn two_clients_and_a_hundred_calls_at_once() {
     }
 }
 
+#[tokio::test]
+async fn an_overview_of_all_tasks_has_no_results() {
+    let stage = Stage::new("[[replies]]\ntext = \"Done.\"\n");
+    let client = Client::start(&stage, &[], Manner::Plain).await;
+    let said = client.ok("task", json!({"tasks": [{"agent": "helper", "prompt": "x"}]})).await;
+    let all = client.ok("task_status", json!({})).await;
+    let task = &all["tasks"][0];
+    assert_eq!((&task["state"], &task["cut"]), (&json!("completed"), &json!(true)), "{all}");
+    assert!(task.get("result").is_none(), "{all}");
+    let named = client.ok("task_status", json!({"ids": [said["tasks"][0]["id"]]})).await;
+    assert_eq!(named["tasks"][0]["result"], "Done.", "{named}");
+}
+
 /// A client with the tasks extension gets its results later, and is asked through them.
 #[tokio::test]
 async fn results_are_asked_for_later_where_the_client_can() {
