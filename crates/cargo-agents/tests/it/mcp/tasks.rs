@@ -249,6 +249,22 @@ async fn two_clients_and_a_hundred_calls_at_once() {
 }
 
 #[tokio::test]
+async fn what_all_tasks_of_a_call_may_do_is_not_agreed_to_for_those_of_another() {
+    let stage = Stage::new(
+        "[[replies]]\ncalls = [{ name = \"bash\", input = { command = \"touch made\" } }]\n\
+         [[replies]]\ncalls = [{ name = \"bash\", input = { command = \"touch more\" } }]\n\
+         [[replies]]\ntext = \"Done.\"\n",
+    );
+    let client = Client::start(&stage, &[], Manner::Asks("always")).await;
+    for calls in 1..=2 {
+        let said = client.ok("task", json!({"tasks": [{"agent": "helper", "prompt": "x"}]})).await;
+        assert_eq!(said["tasks"][0]["result"], "Done.", "{said}");
+        assert!(stage.world.sample.root().join("more").exists());
+        assert_eq!(client.asked().len(), calls, "{:?}", client.asked());
+    }
+}
+
+#[tokio::test]
 async fn an_overview_of_all_tasks_has_no_results() {
     let stage = Stage::new("[[replies]]\ntext = \"Done.\"\n");
     let client = Client::start(&stage, &[], Manner::Plain).await;
