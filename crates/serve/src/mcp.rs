@@ -100,12 +100,26 @@ where
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
             Ok(())
         }
-        Err(error) => Err(NotServed(error.to_string())),
+        Err(error) => Err(NotServed(told(&error))),
     };
     work.cancel();
     answering.abort();
     verbs.end().await;
     served
+}
+
+/// What was wrong with what a client said first.
+fn told(error: &ServerInitializeError) -> String {
+    let said = match error {
+        ServerInitializeError::ExpectedInitializeRequest(said) => said.as_ref(),
+        error => return error.to_string(),
+    };
+    let said = said.and_then(|it| serde_json::to_value(it).ok());
+    let said = match said.as_ref().and_then(|it| it["method"].as_str()) {
+        Some(method) => format!("`{}`", &method[..method.floor_char_boundary(100)]),
+        None => "an answer that nobody waits for".to_owned(),
+    };
+    format!("its first message must be a request, usually `initialize`, and was {said}")
 }
 
 /// What clients speak with.

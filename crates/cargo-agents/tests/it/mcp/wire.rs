@@ -1,5 +1,7 @@
 //! Clients that do not behave.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout};
@@ -124,4 +126,22 @@ async fn a_signal_ends_it_with_everything() {
     raw.greet().await;
     assert!(agents_testkit::signal::terminate(raw.child.id().unwrap()));
     assert_eq!(raw.child.wait().await.unwrap().code(), Some(130));
+}
+
+#[tokio::test]
+async fn one_that_begins_with_something_else_is_told_what_was_expected() {
+    let stage = Stage::new("");
+    let mut command = program(&stage, &[]);
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut write = child.stdin.take().unwrap();
+    write
+        .write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")
+        .await
+        .unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(30), child.wait_with_output()).await;
+    let ended = ended.expect("it ends").unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(2), "{said}");
+    let expected = "its first message must be a request, usually `initialize`, and was `notifications/initialized`";
+    assert!(said.contains(expected), "{said}");
 }
