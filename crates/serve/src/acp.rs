@@ -45,7 +45,10 @@ use futures_util::{Sink, Stream};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use crate::sessions::{Grounds, Kept, Session, Turn, no_session};
+use crate::{
+    hearing::{Ending, parted},
+    sessions::{Grounds, Kept, Session, Turn, no_session},
+};
 
 /// An editor could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -67,10 +70,12 @@ where
 {
     let house = House { grounds, sessions: Arc::default(), over: cancel.child_token() };
     // What the crate of the protocol has for bytes keeps a line however long it is, and ends with the first byte that is wrong.
+    let read = Ending::new(read, house.over.clone());
     let streams = Lines::new(lines::write(write), lines::read(read, lines::MAX_ACP));
     let ended = tokio::select! {
         ended = house.connect(streams) => ended,
         () = cancel.cancelled() => Ok(()),
+        () = parted(&house.over) => Ok(()),
     };
     house.end().await;
     ended.map_err(|error| NotServed(error.to_string()))

@@ -19,7 +19,6 @@ mod catalogue;
 mod http;
 mod later;
 mod progress;
-mod stream;
 
 use std::sync::Arc;
 
@@ -44,9 +43,9 @@ pub use self::http::{serve_http, serve_http_at};
 use self::{
     asks::{Asker, Clients, Waits},
     catalogue::{Verb, command_tool},
-    stream::Ending,
 };
 use crate::{
+    hearing::{Ending, parted},
     offer::Offer,
     tasks::{Tasks, Terms},
     verbs::{
@@ -93,8 +92,11 @@ where
     let read = Ending::new(read, work.clone());
     let served = match serve_server_with_ct(door, (read, write), cancel).await {
         Ok(running) => {
-            // How it ended is of no interest: it has.
-            drop(running.waiting().await);
+            // How it ended is of no interest: it has, or nobody takes what it still has to say.
+            tokio::select! {
+                _ = running.waiting() => {}
+                () = parted(&work) => {}
+            }
             Ok(())
         }
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {

@@ -22,7 +22,7 @@ use agent_client_protocol::{
 };
 use agents_testkit::collector::Collector;
 use serde_json::{Value, json};
-use tokio::process::Command;
+use tokio::{io::AsyncWriteExt as _, process::Command};
 use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
 
 use crate::{
@@ -295,6 +295,35 @@ async fn what_the_editor_could_have_said_otherwise_is_told_as_that() {
             Ok(())
         })
         .await;
+}
+
+#[tokio::test]
+async fn an_editor_that_never_reads_is_not_waited_for() {
+    let stage = Stage::new("");
+    for is_signal in [false, true] {
+        let mut command = Command::from(stage.world.command(&["acp"]));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let (mut write, read) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        for id in 0..1000 {
+            let params = json!({"protocolVersion": 1});
+            let request =
+                json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params});
+            write.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+        }
+        // Until it stands before a full pipe.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let (code, held) = if is_signal {
+            assert!(agents_testkit::signal::terminate(child.id().unwrap()));
+            (130, Some(write))
+        } else {
+            drop(write);
+            (0, None)
+        };
+        let ended = tokio::time::timeout(Duration::from_secs(30), child.wait()).await;
+        assert_eq!(ended.expect("it ends").unwrap().code(), Some(code));
+        drop((read, held));
+    }
 }
 
 #[tokio::test]

@@ -129,6 +129,34 @@ async fn a_signal_ends_it_with_everything() {
 }
 
 #[tokio::test]
+async fn one_that_never_reads_is_not_waited_for() {
+    let stage = Stage::new("");
+    for is_signal in [false, true] {
+        let Raw { mut child, mut write, read } = {
+            let mut raw = Raw::start(&stage);
+            raw.greet().await;
+            raw
+        };
+        for id in 2..200 {
+            let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"});
+            write.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+        }
+        // Until it stands before a full pipe.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let (code, held) = if is_signal {
+            assert!(agents_testkit::signal::terminate(child.id().unwrap()));
+            (130, Some(write))
+        } else {
+            drop(write);
+            (0, None)
+        };
+        let ended = tokio::time::timeout(Duration::from_secs(30), child.wait()).await;
+        assert_eq!(ended.expect("it ends").unwrap().code(), Some(code));
+        drop((read, held));
+    }
+}
+
+#[tokio::test]
 async fn one_that_begins_with_something_else_is_told_what_was_expected() {
     let stage = Stage::new("");
     let mut command = program(&stage, &[]);
