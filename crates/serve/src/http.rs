@@ -129,27 +129,37 @@ impl Guard {
         matches!(name, Some("127.0.0.1" | "localhost"))
     }
 
-    fn has_token(&self, request: &Request) -> bool {
-        let said = match self.said {
-            Said::InHeader => {
-                let sent = request.headers().get(header::AUTHORIZATION);
-                sent.and_then(|it| it.to_str().ok()?.strip_prefix("Bearer "))
-            }
-            Said::InPath => request.uri().path().split('/').nth(1),
-        };
-        said.is_some_and(|it| self.token.is(it))
-    }
-
-    /// What whoever has no token hears.
-    fn turns_away(&self) -> Response {
+    /// What a request says the token is, if it says anything.
+    fn said<'r>(&self, request: &'r Request) -> Option<&'r str> {
         match self.said {
             Said::InHeader => {
-                let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-                (StatusCode::UNAUTHORIZED, challenge, "the token is missing\n").into_response()
+                let sent = request.headers().get(header::AUTHORIZATION);
+                let (scheme, token) = sent.and_then(|it| it.to_str().ok()?.split_once(' '))?;
+                // Names of schemes are the same however they are written.
+                scheme.eq_ignore_ascii_case("Bearer").then(|| token.trim_start())
+            }
+            Said::InPath => request.uri().path().split('/').nth(1),
+        }
+    }
+
+    /// What whoever does not have the token hears.
+    fn turned_away(&self, request: &Request) -> Option<Response> {
+        let said = self.said(request);
+        if said.is_some_and(|it| self.token.is(it)) {
+            return None;
+        }
+        Some(match self.said {
+            Said::InHeader => {
+                let (challenge, why) = match said {
+                    Some(_) => (r#"Bearer error="invalid_token""#, "the token is wrong\n"),
+                    None => ("Bearer", "the token is missing\n"),
+                };
+                let challenge = [(header::WWW_AUTHENTICATE, challenge)];
+                (StatusCode::UNAUTHORIZED, challenge, why).into_response()
             }
             // As if there were nothing.
             Said::InPath => StatusCode::NOT_FOUND.into_response(),
-        }
+        })
     }
 }
 
@@ -163,8 +173,8 @@ async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) ->
     if !guard.admits(request.headers()) {
         return (StatusCode::FORBIDDEN, "this is not for other sites\n").into_response();
     }
-    if !guard.has_token(&request) {
-        return guard.turns_away();
+    if let Some(response) = guard.turned_away(&request) {
+        return response;
     }
     next.run(request).await
 }
@@ -242,6 +252,29 @@ mod tests {
         for (mode, dest) in [("navigate", "iframe"), ("no-cors", "script"), ("cors", "empty")] {
             assert!(!admits(Said::InPath, mode, dest), "{mode} {dest}");
         }
+    }
+
+    #[test]
+    fn whoever_is_turned_away_is_told_whether_the_token_is_missing_or_wrong() {
+        let token = Token::random().unwrap();
+        let guard = Guard::new(token.clone(), Said::InHeader, 4711);
+        let challenge = |sent: Option<&str>| {
+            let request = sent
+                .into_iter()
+                .fold(Request::builder(), |it, sent| it.header(header::AUTHORIZATION, sent));
+            let away = guard.turned_away(&request.body(axum::body::Body::empty()).unwrap())?;
+            assert_eq!(away.status(), StatusCode::UNAUTHORIZED);
+            Some(away.headers()[header::WWW_AUTHENTICATE].to_str().unwrap().to_owned())
+        };
+        let token = token.reveal();
+        for scheme in ["Bearer", "bearer", "BEARER"] {
+            assert_eq!(challenge(Some(&format!("{scheme} {token}"))), None, "{scheme}");
+        }
+        for sent in [None, Some(token), Some("Basic eDp5")] {
+            assert_eq!(challenge(sent).as_deref(), Some("Bearer"), "{sent:?}");
+        }
+        let wrong = challenge(Some("Bearer 0123"));
+        assert_eq!(wrong.as_deref(), Some(r#"Bearer error="invalid_token""#));
     }
 
     #[test]
