@@ -6,6 +6,7 @@ mod draft;
 mod joins;
 mod live;
 mod memory;
+mod unread;
 
 use std::{process::Stdio, time::Duration};
 
@@ -30,13 +31,20 @@ impl Stage {
     fn on(world: World, script: &str, plan: &str) -> Self {
         let file = world.home().join("script.toml");
         scratch::write(&file, script);
-        world.config(&format!(
-            "[defaults]\nsymposium-recommendations = false\n[providers.demo]\nkind = \"script\"\nscript = \"{file}\"\n"
-        ));
         let text = "---\nname: helper\ndescription: helps\n---\nYou help.\n";
         scratch::write(&world.user().join(".agents/agents/helper.md"), text);
         scratch::write(&world.sample.root().join("plan.toml"), plan);
-        Self { world }
+        let stage = Self { world };
+        stage.config("");
+        stage
+    }
+
+    /// With more in the configuration.
+    fn config(&self, more: &str) {
+        let file = self.world.home().join("script.toml");
+        self.world.config(&format!(
+            "[defaults]\nsymposium-recommendations = false\n[providers.demo]\nkind = \"script\"\nscript = \"{file}\"\n{more}"
+        ));
     }
 
     fn command(&self, args: &[&str]) -> std::process::Command {

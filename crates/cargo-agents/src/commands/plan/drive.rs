@@ -306,7 +306,7 @@ pub(super) fn drive(
     let graph = opened.1.graph();
     let tasks = agents_of(graph).count();
     let mut live = Live::new(output, graph.name());
-    live.json(&PlanLine::Begin { run: id.to_string(), plan: graph.name().to_owned(), tasks })?;
+    live.json(&PlanLine::Begin { run: id.to_string(), plan: graph.name().to_owned(), tasks });
     live.line(&format!("{id}   {tasks} {}", if tasks == 1 { "task" } else { "tasks" }));
     let driven = runtime.block_on(driven(run, &mut studio, opened, &orders, &mut live));
     // A tool that does not end is not waited for.
@@ -322,7 +322,8 @@ pub(super) fn drive(
         Driven::Left(left) => (Stand::Suspended, Box::new(journals.view(&id)?.now()?), Some(left)),
     };
     let document = PlanRunDocument::new(&id, origin, stand, &scheduler);
-    live.json(&PlanLine::End(Box::new(document)))?;
+    live.json(&PlanLine::End(Box::new(document)));
+    live.heard()?;
     told::summary(run, &id, &scheduler, stand, left)
 }
 
@@ -365,7 +366,7 @@ async fn driven(
         tokio::select! {
             biased;
             Some(told) = events.recv() => match told {
-                Told::Event(event) => live.event(*event)?,
+                Told::Event(event) => live.event(*event),
                 Told::Asks(question) => {
                     // The same is told as often as something happens meanwhile.
                     if asked.insert((question.node, question.attempt)) {
@@ -379,7 +380,7 @@ async fn driven(
                     suspend(&handle);
                 },
             },
-            Some((task, event)) = studio.tasks.recv() => live.task(task, event)?,
+            Some((task, event)) = studio.tasks.recv() => live.task(task, event),
             Some(note) = studio.notes.recv() => live.line(&note),
             Some(ask) = next(&mut studio.asks) => {
                 live.pause();
@@ -421,11 +422,11 @@ async fn driven(
     _ = tokio::time::timeout(PARTING, parting).await;
     while let Ok(told) = events.try_recv() {
         if let Told::Event(event) = told {
-            live.event(*event)?;
+            live.event(*event);
         }
     }
     while let Ok((task, event)) = studio.tasks.try_recv() {
-        live.task(task, event)?;
+        live.task(task, event);
     }
     live.pause();
     tokio::join!(studio.place.end(), studio.hooks.drained(task::HOOKS));

@@ -21,6 +21,8 @@ use crate::{
 pub(super) struct Live<'a> {
     output: &'a Output,
     reader: Reader,
+    /// Why standard output took no more lines. That ends no run.
+    unheard: Option<Failure>,
     plan: String,
     /// What runs.
     running: HashMap<String, Attempt>,
@@ -33,6 +35,7 @@ impl<'a> Live<'a> {
         Self {
             output,
             reader: Reader::of_long_work(output),
+            unheard: None,
             plan: plan.to_owned(),
             running: HashMap::new(),
             board: Board::default(),
@@ -50,11 +53,21 @@ impl<'a> Live<'a> {
     }
 
     /// A line of JSON, if somebody reads them.
-    pub(super) fn json(&self, line: &PlanLine) -> Result<(), Failure> {
-        if self.reader == Reader::Program { self.output.json_line(line) } else { Ok(()) }
+    pub(super) fn json(&mut self, line: &PlanLine) {
+        if self.reader == Reader::Program
+            && let Err(failure) = self.output.json_line(line)
+        {
+            self.reader = Reader::Nobody;
+            self.unheard = Some(failure);
+        }
     }
 
-    pub(super) fn event(&mut self, event: EventView) -> Result<(), Failure> {
+    /// An error if standard output did not take everything. A reader who has left is none.
+    pub(super) fn heard(self) -> Result<(), Failure> {
+        self.unheard.map_or(Ok(()), Err)
+    }
+
+    pub(super) fn event(&mut self, event: EventView) {
         let mut took = None;
         if let Some(task) = &event.task {
             match event.event {
@@ -74,11 +87,11 @@ impl<'a> Live<'a> {
             let took = took.map(|it| format!("  {}", span::told(it))).unwrap_or_default();
             self.line(&format!("  {}  {}{took}", event.mark(), event.told()));
         }
-        self.json(&PlanLine::Event(Box::new(event)))
+        self.json(&PlanLine::Event(Box::new(event)));
     }
 
     /// What an agent does.
-    pub(super) fn task(&mut self, task: String, told: Box<Event>) -> Result<(), Failure> {
+    pub(super) fn task(&mut self, task: String, told: Box<Event>) {
         if let Some(attempt) = self.running.get_mut(&task) {
             match &told.what {
                 What::ToolStarted { tool, input, .. } => attempt.doing = called(tool, input),
@@ -89,7 +102,7 @@ impl<'a> Live<'a> {
                 _ => {}
             }
         }
-        self.json(&PlanLine::Task { task, told })
+        self.json(&PlanLine::Task { task, told });
     }
 
     /// Draws the board: how much is done, what it has cost, and what is being done.

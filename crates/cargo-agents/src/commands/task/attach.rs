@@ -134,6 +134,7 @@ impl Watcher<'_> {
             }
             Say::Event(event) if event.path.is_within(&self.path) => {
                 live.event(&event)?;
+                self.output.while_read()?;
                 if event.task == self.id && is_last(&event) {
                     return Ok(Some(Left::AtTheEnd));
                 }
