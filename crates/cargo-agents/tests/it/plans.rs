@@ -469,6 +469,17 @@ fn a_run_that_was_killed_goes_on_without_doing_again_what_was_done() {
 }
 
 #[test]
+fn a_run_of_which_everything_completed_has_nothing_to_retry() {
+    let stage = Stage::new(CHAIN_SCRIPT, CHAIN);
+    assert_eq!(stage.run(&["run", "plan.toml", "--param", "topic=errors"]).code, Some(0));
+    let run = stage.run(&["retry", "last"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("completed, so there is nothing to retry"), "{run:?}");
+    assert!(run.stderr.contains("--from TASK"), "{run:?}");
+    assert_eq!(stage.state(), "completed");
+}
+
+#[test]
 fn ctrl_c_leaves_a_run_as_it_is() {
     let stage = Stage::new(SLOW_SCRIPT, SLOW);
     let child = stage.until(&RUN_SLOW, "waits");
