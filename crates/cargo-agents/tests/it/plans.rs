@@ -6,6 +6,7 @@ mod draft;
 mod joins;
 mod live;
 mod memory;
+mod orders;
 mod unread;
 
 use std::{process::Stdio, time::Duration};

@@ -33,7 +33,7 @@ use agents_task::{
     workplace::Settle,
 };
 use camino::Utf8PathBuf;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -362,9 +362,20 @@ async fn driven(
     let mut driving = tokio::spawn(driver.run());
     let mut left = None;
     let mut unanswered = Vec::new();
+    // One for all passes, and looked at first: agents that talk without a pause must not keep us from listening.
+    let mut tick = tokio::time::interval(TICK);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let ended = loop {
         tokio::select! {
             biased;
+            _ = tick.tick() => {
+                if process::interrupted() && left != Some(Left::Interrupted) {
+                    left = Some(Left::Interrupted);
+                    suspend(&handle);
+                }
+                orders.obey(&handle).await;
+                live.tick();
+            }
             Some(told) = events.recv() => match told {
                 Told::Event(event) => live.event(*event),
                 Told::Asks(question) => {
@@ -397,14 +408,6 @@ async fn driven(
                 }
             }
             ended = &mut driving => break ended,
-            () = tokio::time::sleep(TICK) => {
-                if process::interrupted() && left != Some(Left::Interrupted) {
-                    left = Some(Left::Interrupted);
-                    suspend(&handle);
-                }
-                orders.obey(&handle).await;
-                live.tick();
-            }
         }
     };
     if let Ok(Ok(_)) = &ended {

@@ -99,7 +99,8 @@ pub(super) fn send(journals: &Journals, run: &RunId, order: &Order) -> Result<Se
         }
         if began.elapsed() > PATIENCE {
             let message = format!("the process that runs `{run}` does not answer");
-            return Err(Failure::new(ErrorKind::Failure, message));
+            return Err(Failure::new(ErrorKind::Failure, message)
+                .hint("the run goes on; Ctrl-C in its terminal suspends it"));
         }
         std::thread::sleep(GLANCE);
     }
