@@ -28,6 +28,8 @@ pub(super) struct Live<'a> {
     running: HashMap<String, Attempt>,
     board: Board,
     status: StatusLine,
+    /// Lines that wait until a question has left the terminal.
+    held: Option<Vec<String>>,
 }
 
 impl<'a> Live<'a> {
@@ -40,6 +42,7 @@ impl<'a> Live<'a> {
             running: HashMap::new(),
             board: Board::default(),
             status: StatusLine::default(),
+            held: None,
         }
     }
 
@@ -107,7 +110,7 @@ impl<'a> Live<'a> {
 
     /// Draws the board: how much is done, what it has cost, and what is being done.
     pub(super) fn tick(&mut self) {
-        if self.reader == Reader::Person {
+        if self.reader == Reader::Person && self.held.is_none() {
             self.status.draw_all(&self.board.lines(&self.plan, &self.running));
         }
     }
@@ -117,8 +120,27 @@ impl<'a> Live<'a> {
         self.status.clear();
     }
 
+    /// Leaves the terminal to a question: what happens meanwhile is told afterwards.
+    pub(super) fn hold(&mut self) {
+        if self.held.is_none() {
+            self.pause();
+            self.held = Some(Vec::new());
+        }
+    }
+
+    /// The question is gone.
+    pub(super) fn release(&mut self) {
+        for line in self.held.take().unwrap_or_default() {
+            self.line(&line);
+        }
+    }
+
     /// A line for whoever watches.
     pub(super) fn line(&mut self, line: &str) {
+        if let Some(held) = &mut self.held {
+            held.push(line.to_owned());
+            return;
+        }
         self.pause();
         if self.is_read() {
             self.output.talk(line.trim_end());
