@@ -145,6 +145,9 @@ impl Output {
 
     /// One line of JSON, as soon as the reader takes it: for what is told while it happens. Nobody waits for that before the end.
     pub(crate) fn json_line(&self, line: &impl Serialize) -> Result<(), Failure> {
+        if self.reader.get() == Reading::Gone {
+            return Ok(());
+        }
         let failed = |error: io::Error| Failure::printing(&error);
         let mut text = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
@@ -158,9 +161,15 @@ impl Output {
             Lines::GivenUp(why) => Err((*why).into()),
             Lines::None => Ok(()),
         };
-        told.map_err(|error| {
+        told.or_else(|error| {
             *lines = Lines::GivenUp(error.kind());
-            failed(error)
+            match error.kind() {
+                io::ErrorKind::BrokenPipe => {
+                    self.reader.set(Reading::Gone);
+                    Ok(())
+                }
+                _ => Err(failed(error)),
+            }
         })
     }
 
@@ -183,6 +192,11 @@ impl Output {
     /// The same for what would go on for ever: without a reader it ends.
     pub(crate) fn reach(&self) -> Result<(), Failure> {
         self.flush()?;
+        self.while_read()
+    }
+
+    /// The same for whoever only watches, without waiting until everything is read.
+    pub(crate) fn while_read(&self) -> Result<(), Failure> {
         match self.reader.get() {
             Reading::Yes => Ok(()),
             Reading::Gone => Err(Failure::printing(&io::ErrorKind::BrokenPipe.into())),
