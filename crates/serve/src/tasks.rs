@@ -8,7 +8,8 @@ use std::{
 
 use agents_agent::definition::PermissionMode;
 use agents_task::{
-    Batch, Broker, Caller, Outcome, Patience, Refused, Runner, Surroundings, TaskId, TaskPath,
+    Batch, Broker, Caller, Limits, Outcome, Patience, Refused, Runner, Surroundings, TaskId,
+    TaskPath,
     broker::Asks,
     event::{Event, Sink, What},
     preflight::Settings,
@@ -74,6 +75,8 @@ pub struct Tasks {
     runner: Runner,
     user: Caller,
     allowed: Vec<Grant>,
+    /// How far a task goes, whatever the request says: whoever writes it is a model, and not the user.
+    bounds: Limits,
     closed: Option<Unavailable>,
     store: Store,
     hooks: Arc<LifeHooks>,
@@ -145,6 +148,7 @@ impl Tasks {
         let hooks = Arc::new(LifeHooks::new(terms.hooks.0, terms.hooks.1, shown));
         let Secrets { settings: sources, agreed, hear, .. } = terms.secrets;
         let vault = Vault::new(Arc::clone(&sources), broker.clone(), secret::Asks::Somebody, hear);
+        let bounds = terms.settings.bounds;
         let common = Common {
             settings: terms.settings,
             broker,
@@ -169,6 +173,7 @@ impl Tasks {
                 runner,
                 user,
                 allowed: terms.allowed,
+                bounds,
                 closed: terms.closed,
                 store: terms.transcripts,
                 hooks,
@@ -192,7 +197,10 @@ impl Tasks {
     /// # Errors
     /// Everything that stands in the way.
     pub fn start(&self, mut batch: Batch) -> Result<Vec<Started>, Refused> {
-        batch.tasks.iter_mut().for_each(|it| it.grants.clone_from(&self.allowed));
+        for task in &mut batch.tasks {
+            task.grants.clone_from(&self.allowed);
+            task.limits = task.limits.meet(self.bounds);
+        }
         let mut started = Vec::new();
         for running in self.runner.start(&batch, &self.user)? {
             let (send, ended) = watch::channel(None);

@@ -185,7 +185,7 @@ impl Check<'_> {
         // From here on only the effective agent counts.
         let spawns = self.spawns(definition, planning);
         let standing = self.standing(request, definition, planning, mode, &spawns);
-        let limits = request.limits.meet(Limits::from(&definition.limits)).or(settings.limits);
+        let limits = self.limits(request, definition);
         let compiled = schema.as_ref().map(|(schema, _)| schema);
         let context = self.batch.context.as_deref();
         let (system, ending_at) = effective::system(definition, planning, context, compiled);
@@ -266,6 +266,16 @@ impl Check<'_> {
             (true, _) => Ok(Planning::Plan),
             (false, _) => Ok(Planning::Act),
         }
+    }
+
+    /// The lowest of what is said. Only the user's own word goes beyond the bounds, and a definition is nobody's word.
+    fn limits(&self, request: &TaskRequest, definition: &AgentDefinition) -> Limits {
+        let Settings { limits, bounds, .. } = self.settings;
+        let asked = match self.caller.source {
+            Some(DispatchSource::User) => request.limits.or(*bounds),
+            _ => request.limits.meet(*bounds),
+        };
+        asked.meet(Limits::from(&definition.limits)).or(*limits)
     }
 
     /// The user is no agent: what the user starts is as deep as anything starts.

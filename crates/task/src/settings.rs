@@ -173,6 +173,7 @@ impl TaskSettings {
             blocked,
             bypass: self.bypass,
             limits: self.limits,
+            bounds: self.limits,
             models,
             peers: (self.peers == Peers::May).then(PeerLimits::default),
         }

@@ -196,7 +196,7 @@ fn survey(surveyor: &Surveyor<'_>, wanted: &Wanted) -> (Vec<Subject>, Vec<Item>)
     let plugins = plugins.map(|(key, item)| (Subject::Plugin(key), item));
     let digests = wanted.digests();
     let skills = wanted.skills.skills.iter().enumerate().filter_map(|(at, skill)| {
-        let hash = Hash::parse(digests.get(skill.dir.as_std_path())?)?;
+        let hash = Hash::new(digests.get(skill.dir.as_std_path())?);
         Some((Subject::Skill(at), surveyor.skill(skill, hash)))
     });
     let agents = wanted.agents.agents.iter().enumerate().map(|(at, it)| {

@@ -152,12 +152,9 @@ pub(crate) fn look(settings: &Settings) -> Result<(StatusDocument, Vec<Finding>)
         let roots = wanted::roots(&home, Some(root));
         let mut wanted = wanted::wanted_with(here, &hosts, &roots, Fetch::Never);
         let said = std::mem::take(&mut wanted.findings);
-        let mut agreements = Vec::new();
-        if !hosts.is_empty() {
-            let mut settled = settle(here, root, &mut wanted, &Terms::default(), Writing::No)?;
-            agreements = settled.record(here, &wanted.hooks, Writing::No)?;
-            findings.extend(settled.findings);
-        }
+        let mut settled = settle(here, root, &mut wanted, &Terms::default(), Writing::No)?;
+        let agreements = settled.record(here, &wanted.hooks, Writing::No)?;
+        findings.extend(settled.findings);
         let places = Places::below(&settings.dirs.state).remembering(&settings.dirs.cache);
         let plan = preview(&places, &wanted.desired, root, Edited::Keep)?;
         let catalog = &here.set.catalog;

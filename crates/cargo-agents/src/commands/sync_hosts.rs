@@ -151,20 +151,14 @@ pub(super) fn bring(
             Mode::Diff => lines::names(&wanted.desired),
             Mode::Apply | Mode::DryRun | Mode::Check => BTreeSet::new(),
         };
-        // Without hosts nothing is looked at, so there is nothing to agree to.
-        let mut settled = match hosts.is_empty() {
-            true => None,
-            false => Some(settle(here, root, &mut wanted, terms, writing)?),
-        };
+        // Without hosts, too: commands and our own tasks need it.
+        let mut settled = settle(here, root, &mut wanted, terms, writing)?;
         if mode == Mode::Apply {
             findings.extend(acquire_programs(here, &wanted.hooks));
             Failure::if_interrupted()?;
         }
-        let mut agreements = Vec::new();
-        if let Some(settled) = &mut settled {
-            agreements = settled.record(here, &wanted.hooks, writing)?;
-            findings.append(&mut settled.findings);
-        }
+        let agreements = settled.record(here, &wanted.hooks, writing)?;
+        findings.append(&mut settled.findings);
         if hosts.is_empty() {
             findings.push(
                 Finding::warning("no coding agent is configured, so nothing is brought anywhere")
@@ -192,6 +186,7 @@ pub(super) fn bring(
             Mode::Apply | Mode::DryRun | Mode::Check => BTreeMap::new(),
         };
         let waiting = consent::waiting(here);
+        let settled = Some(settled);
         Ok(Brought { plan, undone, findings, agreements, settled, waiting, names, contents })
     })
 }

@@ -8,7 +8,7 @@ use std::{collections::HashMap, path::Path, rc::Rc};
 use agents_host::{Event, Host, HostId, Overrides, Roots, find, hooks::OUR_NAME, hosts, hosts_for};
 use agents_plugin::{
     config::{Config, ServersAs},
-    hooks::ActiveHook,
+    hooks::{ActiveHook, HookSet},
     manifest::{McpServer, McpTransport},
     plugin::Plugin,
     predicate::{Gate, Surroundings, evaluate::Asker},
@@ -19,6 +19,7 @@ use agents_sync::{
     desired::{self, WantedEvent},
 };
 use agents_system::{
+    cache::Digest,
     dirs,
     edit::KeyPath,
     env,
@@ -121,9 +122,6 @@ pub(super) fn wanted_with(
     roots: &Roots<'_>,
     fetch: Fetch,
 ) -> Wanted {
-    if hosts.is_empty() {
-        return Wanted::default();
-    }
     let (mut desired, mut findings) = (Desired::default(), Vec::new());
     let settings = here.settings;
     let config = here.registries.config;
@@ -160,7 +158,11 @@ pub(super) fn wanted_with(
         }
     }
     findings.extend(here.set.withheld_servers().into_iter().map(withheld));
-    let hooks = here.registries.hooks(&here.set, surroundings);
+    let hooks = match hosts.is_empty() {
+        // Nobody calls them.
+        true => HookSet::default(),
+        false => here.registries.hooks(&here.set, surroundings),
+    };
     findings.extend(hooks.findings);
     let mut events: Vec<WantedEvent> = hooks.hooks.iter().filter_map(wanted_event).collect();
     // What does not apply now may do so when the event comes.
@@ -175,9 +177,9 @@ pub(super) fn wanted_with(
 
 impl Wanted {
     /// The digests of what skills consist of, by their directories.
-    pub(super) fn digests(&self) -> HashMap<&Path, &str> {
-        let skills = self.desired.skills.iter();
-        skills.map(|it| (it.source.as_std_path(), it.digest.as_str())).collect()
+    pub(super) fn digests(&self) -> HashMap<&Path, &Digest> {
+        let skills = self.skills.skills.iter();
+        skills.filter_map(|it| Some((it.dir.as_std_path(), it.content.digest.as_ref()?))).collect()
     }
 
     /// Brings this content instead of what the skill consists of now; nothing, if there is none.

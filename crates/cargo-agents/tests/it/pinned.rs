@@ -96,7 +96,15 @@ fn publish_command(it: &Trusting, version: &str, word: &str) {
     let script = format!("echo {word}\n");
     it.publish_with(
         version,
-        &[("src/lib.rs", ""), ("SYMPOSIUM.toml", &manifest), ("run.sh", &script)],
+        &[
+            ("src/lib.rs", ""),
+            ("SYMPOSIUM.toml", &manifest),
+            ("run.sh", &script),
+            (
+                "skills/usage/SKILL.md",
+                "---\nname: usage\ndescription: How to use it.\n---\nBind.\n",
+            ),
+        ],
     );
     it.upgrade();
 }
@@ -143,6 +151,24 @@ fn commands_of_a_changed_plugin_do_not_run_before_it_is_accepted() {
     assert!(run.stdout.contains("-echo new\n+echo evil\n"), "{run:?}");
     assert_eq!(it.ok(&["sql"]).stdout, "evil\n");
     it.ok(&["sync", "--locked"]);
+}
+
+#[test]
+fn without_a_coding_agent_the_same_is_agreed_to_and_held_back() {
+    let it = Trusting::new();
+    publish_command(&it, "0.3.1", "old");
+    it.ok(&["sync"]);
+    let lock = it.lock();
+    it.config_for("", "use = [\"tiny-sql\"]");
+    it.ok(&["sync", "--locked"]);
+    std::fs::remove_file(it.path("agents.lock")).unwrap();
+    assert_eq!(it.run(&["sync", "--check"]).code, Some(1));
+    it.ok(&["sync"]);
+    assert_eq!(it.lock(), lock);
+    publish_command(&it, "0.3.2", "new");
+    assert_eq!(it.run(&["sql"]).code, Some(3));
+    it.ok(&["update", "--yes"]);
+    assert_eq!(it.ok(&["sql"]).stdout, "new\n");
 }
 
 #[test]

@@ -253,6 +253,24 @@ fn limits_end_a_task_with_what_it_had() {
 }
 
 #[test]
+fn no_definition_goes_beyond_the_limits_of_the_settings_but_a_flag_does() {
+    let turn = "[[replies]]\ntext = \"So far.\"\ncalls = [{ name = \"find\", input = { pattern = \"*\" } }]\n";
+    let stage = Stage::new(&turn.repeat(9));
+    stage.config("[tasks]\nmax-turns = 3\n");
+    stage.agent("greedy", "limits: { turns: 7 }\n");
+    let turns = |flags: &[&str]| {
+        let args = [&["run", "greedy", "x"], flags].concat();
+        let run = stage.run(&args);
+        assert!(run.stderr.contains("stopped: its turns ran out"), "{run:?}");
+        let shown = stage.run(&["show", "last", "--json"]);
+        let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
+        shown["task"]["turns"].as_u64()
+    };
+    assert_eq!(turns(&[]), Some(3));
+    assert_eq!(turns(&["--max-turns", "5"]), Some(5));
+}
+
+#[test]
 fn a_batch_keeps_its_order_and_starts_whole_or_not_at_all() {
     let stage = Stage::new("[[replies]]\ntext = \"Seen.\"\n");
     let root = stage.world.sample.root();

@@ -26,8 +26,12 @@ impl Trusting {
     }
 
     pub(crate) fn config(&self, plugins: &str) {
+        self.config_for("\"claude\", \"codex\"", plugins);
+    }
+
+    pub(crate) fn config_for(&self, hosts: &str, plugins: &str) {
         self.world.config(&format!(
-            "hosts = [\"claude\", \"codex\"]\nhook-scope = \"project\"\nmcp-register = \"each\"\n[defaults]\nsymposium-recommendations = false\n[plugins]\n{plugins}\n"
+            "hosts = [{hosts}]\nhook-scope = \"project\"\nmcp-register = \"each\"\n[defaults]\nsymposium-recommendations = false\n[plugins]\n{plugins}\n"
         ));
     }
 

@@ -215,8 +215,15 @@ fn what_the_user_edited_is_taken_back_only_if_they_say_so() {
     let world = World::at(scratch.root());
     world.sync(&guide(&world, &["skills"]));
     world.write("skills/guide/SKILL.md", "mine");
+    let hints = |plan: &Plan| -> Vec<String> {
+        plan.findings.iter().filter_map(|it| it.hint.clone()).collect()
+    };
+    let planned = agents_sync::preview_uninstall(&world.places(), Edited::Keep).unwrap();
+    let said: Vec<String> = planned.iter().flat_map(hints).collect();
+    assert_eq!(said, ["`cargo agents uninstall --overwrite` removes it"]);
     // Nobody wants it any more, and it is left to the user.
-    world.sync(&Desired::default());
+    let left = world.sync(&Desired::default());
+    assert_eq!(hints(&left.plan), ["`cargo agents sync --overwrite` removes it"]);
     assert_eq!(world.uninstall().len(), 0);
     assert_eq!(world.read("skills/guide/SKILL.md").as_deref(), Some("mine"));
     let uninstall =

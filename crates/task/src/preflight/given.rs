@@ -31,6 +31,8 @@ pub struct Settings {
     pub bypass: Bypass,
     /// How far a task may go if nobody says anything.
     pub limits: Limits,
+    /// How far it may go whatever anybody says but the user; nothing bounds it by default.
+    pub bounds: Limits,
     /// Which models are meant by what.
     pub models: Preferences,
     /// Whether tasks may write to each other, and how much.
@@ -46,6 +48,7 @@ impl Default for Settings {
             blocked: None,
             bypass: Bypass::Forbidden,
             limits: Limits::DEFAULT,
+            bounds: Limits::default(),
             models: Preferences::default(),
             peers: None,
         }

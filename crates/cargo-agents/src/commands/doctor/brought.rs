@@ -40,7 +40,7 @@ pub(super) fn check(machine: &Machine<'_>, here: &Here<'_>, known: &[Problem]) -
     let Some(root) = &machine.root else { return read_only(machine, &Desired::default()) };
     let hosts = machine.configured();
     let mut wanted = wanted::wanted(here, &hosts, &machine.roots());
-    let agreed = if hosts.is_empty() { Vec::new() } else { agreed(here, root, &mut wanted) };
+    let agreed = agreed(here, root, &mut wanted);
     let Wanted { desired, hooks, .. } = wanted;
     let mut problems = read_only(machine, &desired);
     problems.extend(agreed);

@@ -63,6 +63,23 @@ fn limits_are_the_lower_ones_of_call_and_definition_then_those_of_the_settings()
 }
 
 #[test]
+fn beyond_the_bounds_only_the_user_goes() {
+    let turns = |most| Limits { turns: Some(most), ..Limits::default() };
+    let mut world = World::new();
+    world.settings.bounds = turns(3);
+    world.agent("explore").limits.turns = Some(12);
+    let asking = |most| TaskRequest { limits: turns(most), ..TaskRequest::new("explore", "x") };
+    assert_eq!(world.start("explore").unwrap().limits.turns, Some(3), "no definition does");
+    assert_eq!(world.run(asking(9)).unwrap().limits.turns, Some(9));
+    assert_eq!(world.run(asking(20)).unwrap().limits.turns, Some(12), "nor beyond a definition");
+    for source in [DispatchSource::TaskTool, DispatchSource::Plan] {
+        world.caller.source = Some(source);
+        assert_eq!(world.run(asking(9)).unwrap().limits.turns, Some(3), "{source:?}");
+        assert_eq!(world.run(asking(2)).unwrap().limits.turns, Some(2), "{source:?}");
+    }
+}
+
+#[test]
 fn what_must_hold_is_what_both_say_and_must_be_understood() {
     let mut world = World::new();
     let say =

@@ -139,7 +139,11 @@ fn ignored_files_in_a_directory_are_never_taken_away_with_it() {
     fs_err::write(root.join("new"), "by the agent").unwrap();
     fs_err::remove_dir_all(root.join("sub")).unwrap();
     fs_err::write(root.join("sub"), "by the agent").unwrap();
+    fs_err::create_dir(root.join("both")).unwrap();
+    fs_err::write(root.join("both/file"), "by the agent").unwrap();
     worktree.collect().unwrap();
+    // A directory that only gets something more keeps what is in it.
+    user.repo.write("both/z.ignored", "the user's");
     for path in ["new/x.ignored", "sub/deep/y.ignored"] {
         user.repo.write(path, "the user's");
     }
@@ -152,10 +156,10 @@ fn ignored_files_in_a_directory_are_never_taken_away_with_it() {
     // What is removed by the merge, and directories without anything in them, are in nobody's way.
     assert_eq!(user.read("sub/c.txt"), "c\n");
     assert!(matches!(worktree.apply().unwrap(), Applied::Clean { .. }));
-    assert_eq!(
-        (user.read("new"), user.read("sub")),
-        ("by the agent".into(), "by the agent".into())
-    );
+    for path in ["new", "sub", "both/file"] {
+        assert_eq!(user.read(path), "by the agent");
+    }
+    assert_eq!(user.read("both/z.ignored"), "the user's");
 }
 
 #[test]
