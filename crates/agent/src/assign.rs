@@ -56,7 +56,17 @@ pub const PARTS: &[&str] = &[
     "priority",
     "mutex",
     "output",
+    "done-when",
+    "done-when.commands",
+    "done-when.changed",
+    "done-when.unchanged",
 ];
+
+/// What must hold before a task is done. Whoever runs it reads it; here it is one of the keys beside the known ones.
+const DONE_WHEN: &str = "done-when";
+
+/// Its lists.
+const CONDITIONS: &[&str] = &["commands", "changed", "unchanged"];
 
 /// Parts that are text, whatever it looks like.
 const TEXTS: &[&str] = &["name", "description", "prompt", "mutex"];
@@ -162,9 +172,12 @@ impl Assignment {
             return Err(AssignError::Empty { part });
         }
         let as_text = || Value::String(text.to_owned());
-        let value = match TEXTS.contains(&part) {
-            true => as_text(),
-            false => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
+        let value = match serde_json::from_str(text) {
+            Ok(list @ Value::Array(_)) if condition(part).is_some() => list,
+            // There are commas in commands and in patterns, so that a text is always one of them.
+            _ if condition(part).is_some() => Value::Array(vec![as_text()]),
+            Ok(value) if !TEXTS.contains(&part) => value,
+            _ => as_text(),
         };
         Ok(Self { part, value: Some(value) })
     }
@@ -177,6 +190,11 @@ impl Assignment {
             false => Ok(Self { part, value: None }),
         }
     }
+}
+
+/// The list of `done-when` that a part is.
+fn condition(part: &str) -> Option<&str> {
+    part.strip_prefix(DONE_WHEN)?.strip_prefix('.')
 }
 
 fn part(key: &str) -> Result<&'static str, AssignError> {
@@ -230,6 +248,9 @@ fn understood(
     if part == "name" {
         name(value.as_str().unwrap_or_default())?;
     }
+    if part == DONE_WHEN || condition(part).is_some() {
+        check_conditions(part, value)?;
+    }
     let mut said = Map::new();
     said.insert("name".to_owned(), "x".into());
     said.insert("description".to_owned(), "x".into());
@@ -254,6 +275,54 @@ fn understood(
         Some(definition) if errors.is_empty() => Ok((definition, doubts)),
         _ => Err(AssignError::Value { part, findings: errors }),
     }
+}
+
+/// An error if whoever runs the agent could not read it.
+fn check_conditions(part: &'static str, value: &Value) -> Result<(), AssignError> {
+    let is_text = |it: &Value| it.as_str().is_some_and(|it| !it.trim().is_empty());
+    let is_list = |it: &Value| it.as_array().is_some_and(|all| all.iter().all(is_text));
+    let is_fine = match (condition(part), value) {
+        (Some(_), list) => is_list(list),
+        (None, Value::Object(lists)) => {
+            lists.iter().all(|(key, list)| CONDITIONS.contains(&key.as_str()) && is_list(list))
+        }
+        (None, _) => false,
+    };
+    if is_fine {
+        return Ok(());
+    }
+    let (message, hint) = match condition(part) {
+        Some(_) => {
+            (format!("`{part}` must be a list of texts"), "several are JSON: `[\"one\", \"two\"]`")
+        }
+        None => (
+            format!("`{part}` must be lists of {}", quoted_list(CONDITIONS, "and")),
+            "for example `done-when.commands=cargo test`",
+        ),
+    };
+    Err(AssignError::Value { part, findings: vec![Finding::error(message).hint(hint)] })
+}
+
+/// One of the lists as the other definition has it, or all of them.
+fn copy_conditions(list: Option<&str>, from: &AgentDefinition, to: &mut AgentDefinition) {
+    let of = |it: &AgentDefinition| {
+        it.extra.get(DONE_WHEN).and_then(Value::as_object).cloned().unwrap_or_default()
+    };
+    let all = match list {
+        None => of(from),
+        Some(list) => {
+            let mut all = of(to);
+            match of(from).shift_remove(list) {
+                Some(new) => all.insert(list.to_owned(), new),
+                None => all.shift_remove(list),
+            };
+            all
+        }
+    };
+    match all.is_empty() {
+        true => to.extra.shift_remove(DONE_WHEN),
+        false => to.extra.insert(DONE_WHEN.to_owned(), Value::Object(all)),
+    };
 }
 
 fn copy(part: &str, from: AgentDefinition, to: &mut AgentDefinition) {
@@ -296,6 +365,8 @@ fn copy(part: &str, from: AgentDefinition, to: &mut AgentDefinition) {
         "priority" => to.choice.priority = from.choice.priority,
         "mutex" => to.choice.mutex = from.choice.mutex,
         "output" => to.output = from.output,
+        DONE_WHEN => copy_conditions(None, &from, to),
+        part if condition(part).is_some() => copy_conditions(condition(part), &from, to),
         // The table of parts has no others.
         _ => {}
     }

@@ -35,6 +35,9 @@ pub(crate) struct Output {
     /// Asked once: every line depends on it, and asking costs a system call.
     results: Styles,
     stdout: RefCell<io::BufWriter<io::Stdout>>,
+    /// Whether anything was written that was not brought out. Whoever wrote nothing waits for no reader: behind a door somebody else
+    /// writes there, and may be waiting for one that never reads.
+    written: Cell<bool>,
     lines: RefCell<Lines>,
     reader: Cell<Reading>,
 }
@@ -66,6 +69,7 @@ impl Output {
             color: flags.color,
             results: styles(colors(flags.color, &io::stdout())),
             stdout: RefCell::new(io::BufWriter::with_capacity(64 * 1024, io::stdout())),
+            written: Cell::new(false),
             lines: RefCell::new(Lines::None),
             reader: Cell::new(Reading::Yes),
         }
@@ -100,11 +104,13 @@ impl Output {
     pub(crate) fn text(&self, text: impl std::fmt::Display) -> Result<(), Failure> {
         let text = text.to_string();
         let tamed = tame(&text, self.results);
+        self.written.set(true);
         self.to_reader(|stdout| stdout.write_all(tamed.as_bytes()))
     }
 
     /// The one document of `--json`.
     pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), Failure> {
+        self.written.set(true);
         self.to_reader(|stdout| {
             serde_json::to_writer_pretty(&mut *stdout, document)?;
             writeln!(stdout)
@@ -139,6 +145,9 @@ impl Output {
 
     /// One line of JSON, as soon as the reader takes it: for what is told while it happens. Nobody waits for that before the end.
     pub(crate) fn json_line(&self, line: &impl Serialize) -> Result<(), Failure> {
+        if self.reader.get() == Reading::Gone {
+            return Ok(());
+        }
         let failed = |error: io::Error| Failure::printing(&error);
         let mut text = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
@@ -152,9 +161,15 @@ impl Output {
             Lines::GivenUp(why) => Err((*why).into()),
             Lines::None => Ok(()),
         };
-        told.map_err(|error| {
+        told.or_else(|error| {
             *lines = Lines::GivenUp(error.kind());
-            failed(error)
+            match error.kind() {
+                io::ErrorKind::BrokenPipe => {
+                    self.reader.set(Reading::Gone);
+                    Ok(())
+                }
+                _ => Err(failed(error)),
+            }
         })
     }
 
@@ -171,12 +186,17 @@ impl Output {
 
     /// Brings everything out.
     pub(crate) fn flush(&self) -> Result<(), Failure> {
-        self.to_reader(io::BufWriter::flush)
+        self.to_reader(|stdout| if self.written.take() { stdout.flush() } else { Ok(()) })
     }
 
     /// The same for what would go on for ever: without a reader it ends.
     pub(crate) fn reach(&self) -> Result<(), Failure> {
         self.flush()?;
+        self.while_read()
+    }
+
+    /// The same for whoever only watches, without waiting until everything is read.
+    pub(crate) fn while_read(&self) -> Result<(), Failure> {
         match self.reader.get() {
             Reading::Yes => Ok(()),
             Reading::Gone => Err(Failure::printing(&io::ErrorKind::BrokenPipe.into())),

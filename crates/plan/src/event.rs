@@ -329,6 +329,9 @@ pub enum Rejected {
     /// It has not.
     #[error("the plan has not ended")]
     NotOver,
+    /// It has, and left nothing undone.
+    #[error("everything in the plan completed, so there is nothing to retry")]
+    AllDone,
     /// What is to be added does not fit.
     #[error("the tasks cannot be added: {0}")]
     Injection(#[from] crate::graph::GraphError),

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::predicate::{Gate, PredicateName, Requirement};
 
 pub use crate_metadata::{CrateSkills, SkillEntry};
-pub use hooks::{EVENTS, HOSTS};
+pub use hooks::{EVENTS, HOSTS, WITHOUT_HOOKS};
 pub use parse::{Manner, Parsed};
 pub use sandbox::Needs;
 pub use subcommands::RESERVED;

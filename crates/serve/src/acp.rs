@@ -14,6 +14,7 @@ pub(crate) mod told;
 use std::{
     collections::HashMap,
     io,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -21,7 +22,7 @@ use agent_client_protocol::{
     Agent, Client, Error, Lines, on_receive_notification, on_receive_request,
     schema::ProtocolVersion,
     v1::{
-        ConnectionTo, Responder,
+        self, ConnectionTo, Responder,
         schema::{
             AgentCapabilities, AuthenticateRequest, AuthenticateResponse, CancelNotification,
             ContentBlock, Implementation, InitializeRequest, InitializeResponse,
@@ -29,7 +30,7 @@ use agent_client_protocol::{
             NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest,
             PromptResponse, RequestPermissionOutcome, SessionCapabilities, SessionInfo,
             SessionListCapabilities, SessionMode, SessionModeState, SessionNotification,
-            SessionUpdate, SetSessionModeRequest, SetSessionModeResponse,
+            SessionUpdate, SetSessionModeRequest, SetSessionModeResponse, StopReason,
         },
     },
 };
@@ -44,7 +45,10 @@ use futures_util::{Sink, Stream};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use crate::sessions::{Grounds, Kept, Session};
+use crate::{
+    hearing::{Ending, parted},
+    sessions::{Grounds, Kept, Session, Turn, no_session},
+};
 
 /// An editor could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -66,10 +70,12 @@ where
 {
     let house = House { grounds, sessions: Arc::default(), over: cancel.child_token() };
     // What the crate of the protocol has for bytes keeps a line however long it is, and ends with the first byte that is wrong.
+    let read = Ending::new(read, house.over.clone());
     let streams = Lines::new(lines::write(write), lines::read(read, lines::MAX_ACP));
     let ended = tokio::select! {
         ended = house.connect(streams) => ended,
         () = cancel.cancelled() => Ok(()),
+        () = parted(&house.over) => Ok(()),
     };
     house.end().await;
     ended.map_err(|error| NotServed(error.to_string()))
@@ -138,9 +144,14 @@ impl House {
             )
             .on_receive_request(
                 async move |asked: PromptRequest, responder, to: Connection| {
-                    let (house, own) = (prompting.clone(), to.clone());
+                    // Before anything that the editor says after it is looked at: that may be to cancel it.
+                    let turn = match prompting.begin(&asked) {
+                        Ok(turn) => turn,
+                        Err(error) => return responder.respond_with_error(error),
+                    };
+                    let own = to.clone();
                     to.spawn(async move {
-                        responder.respond_with_result(house.prompt(asked, own).await)
+                        responder.respond_with_result(prompt(turn, &asked, own).await)
                     })
                 },
                 on_receive_request!(),
@@ -164,12 +175,9 @@ impl House {
         responder: Responder<NewSessionResponse>,
         to: Connection,
     ) -> Result<(), Error> {
-        let kept = match Utf8PathBuf::from_path_buf(asked.cwd) {
+        let kept = match place(asked.cwd) {
             Ok(cwd) => Kept::new(cwd),
-            Err(path) => {
-                let message = format!("`{}` is not UTF-8", path.display());
-                return responder.respond_with_error(Error::invalid_params().data(message));
-            }
+            Err(error) => return responder.respond_with_error(error),
         };
         match self.open(agents_task::TaskId::new().to_string(), kept, &to).await {
             Ok(session) => {
@@ -188,9 +196,12 @@ impl House {
         to: Connection,
     ) -> Result<(), Error> {
         let id = asked.session_id.0.to_string();
-        let opened = match Kept::load(&*self.grounds, &id) {
+        let kept = Kept::load(&*self.grounds, &id).map_err(|it| unknown(&it));
+        // It takes place where it began, whatever the editor says now.
+        let kept = kept.and_then(|it| place(it.cwd.clone().into()).map(|_| it));
+        let opened = match kept {
             Ok(kept) => self.open(id, kept, &to).await,
-            Err(trouble) => Err(trouble),
+            Err(error) => return responder.respond_with_error(error),
         };
         let session = match opened.and_then(|it| it.said().map(|said| (it, said))) {
             Ok((session, said)) => {
@@ -238,34 +249,25 @@ impl House {
 
     fn find(&self, id: &str) -> Result<Arc<Session>, Error> {
         let all = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let unknown = || Error::invalid_params().data(format!("there is no session `{id}`"));
-        all.get(id).cloned().ok_or_else(unknown)
+        all.get(id).cloned().ok_or_else(|| unknown(&no_session(id)))
     }
 
     fn set_mode(&self, asked: &SetSessionModeRequest) -> Result<SetSessionModeResponse, Error> {
         let session = self.find(&asked.session_id.0)?;
         let id = &*asked.mode_id.0;
         let mode = session.modes().into_iter().find(|it| words(*it).0 == id);
-        let unknown = || Error::invalid_params().data(format!("there is no mode `{id}`"));
-        session.set_mode(mode.ok_or_else(unknown)?).map_err(|it| error(&it))?;
+        let unknown = || mistake(format!("there is no mode `{id}`"));
+        session.set_mode(mode.ok_or_else(unknown)?).map_err(|it| mistake(told_of(&it)))?;
         Ok(SetSessionModeResponse::default())
     }
 
-    async fn prompt(&self, asked: PromptRequest, to: Connection) -> Result<PromptResponse, Error> {
+    /// The turn that a prompt asks for.
+    fn begin(&self, asked: &PromptRequest) -> Result<Turn, Error> {
         let session = self.find(&asked.session_id.0)?;
-        let text = expanded(&session, &text_of(&asked.prompt));
-        let id = session.id.clone();
-        let tell = |event: &agents_task::event::Event| {
-            if let Some(update) = told::update(event) {
-                // The editor may be gone, which ends everything anyway.
-                drop(to.send_notification(SessionNotification::new(id.clone(), update)));
-            }
-        };
-        let outcome = session.prompt(&text, tell).await.map_err(|it| error(&it))?;
-        if let Some(update) = told::result(&outcome) {
-            to.send_notification(SessionNotification::new(id.clone(), update))?;
+        if text_of(&asked.prompt).trim().is_empty() {
+            return Err(mistake("the prompt has no words; pictures and sounds are not looked at"));
         }
-        told::ended(&outcome)
+        session.begin().map_err(|it| mistake(told_of(&it)))
     }
 
     async fn end(&self) {
@@ -280,6 +282,28 @@ impl House {
     }
 }
 
+/// Has it said what the editor prompts, and tells what becomes of it.
+async fn prompt(
+    turn: Turn,
+    asked: &PromptRequest,
+    to: Connection,
+) -> Result<PromptResponse, Error> {
+    let (id, text) = (turn.session().id.clone(), expanded(turn.session(), &text_of(&asked.prompt)));
+    let mut teller = told::Teller::default();
+    let tell = |event: &agents_task::event::Event| {
+        if let Some(update) = teller.update(event) {
+            // The editor may be gone, which ends everything anyway.
+            drop(to.send_notification(SessionNotification::new(id.clone(), update)));
+        }
+    };
+    let outcome = turn.prompt(&text, tell).await.map_err(|it| error(&it))?;
+    let Some(outcome) = outcome else { return Ok(PromptResponse::new(StopReason::Cancelled)) };
+    if let Some(update) = told::result(&outcome) {
+        to.send_notification(SessionNotification::new(id.clone(), update))?;
+    }
+    told::ended(&outcome)
+}
+
 fn welcome() -> InitializeResponse {
     let sessions = SessionCapabilities::new().list(SessionListCapabilities::default());
     let capabilities = AgentCapabilities::new()
@@ -291,9 +315,37 @@ fn welcome() -> InitializeResponse {
         .agent_info(Implementation::new("cargo-agents", env!("CARGO_PKG_VERSION")))
 }
 
+/// Something that is not the editor's fault.
 fn error(trouble: &Unavailable) -> Error {
+    Error::internal_error().data(told_of(trouble))
+}
+
+/// Something that the editor could have said otherwise.
+fn mistake(message: impl Into<String>) -> Error {
+    Error::invalid_params().data(message.into())
+}
+
+/// There is no such session.
+fn unknown(trouble: &Unavailable) -> Error {
+    Error::from(v1::schema::Error::resource_not_found(None)).data(told_of(trouble))
+}
+
+fn told_of(trouble: &Unavailable) -> String {
     let hint = trouble.hint.as_ref().map(|it| format!("\nhint: {it}")).unwrap_or_default();
-    Error::internal_error().data(format!("{}{hint}", trouble.message))
+    format!("{}{hint}", trouble.message)
+}
+
+/// Where a session may take place.
+fn place(cwd: PathBuf) -> Result<Utf8PathBuf, Error> {
+    let wrong = |path: &Path| {
+        let path = path.display();
+        mistake(format!(
+            "`cwd` must be the absolute path of a directory that exists, and is `{path}`"
+        ))
+    };
+    let cwd = Utf8PathBuf::from_path_buf(cwd)
+        .map_err(|path| mistake(format!("`{}` is not UTF-8", path.display())))?;
+    if cwd.is_absolute() && cwd.is_dir() { Ok(cwd) } else { Err(wrong(cwd.as_std_path())) }
 }
 
 /// The id of a mode, its name, and what it means.
@@ -301,8 +353,11 @@ fn words(mode: PermissionMode) -> (&'static str, &'static str, &'static str) {
     match mode {
         PermissionMode::Plan => ("plan", "Plan", "looks and thinks, and changes nothing"),
         PermissionMode::AcceptEdits => ("accept-edits", "Accept edits", "edits without asking"),
+        PermissionMode::DontAsk => {
+            ("dont-ask", "Don't ask", "does what is allowed and refuses the rest, without asking")
+        }
         PermissionMode::BypassPermissions => ("bypass-permissions", "Bypass", "never asks"),
-        _ => ("default", "Ask", "asks before it changes something"),
+        PermissionMode::Default => ("default", "Ask", "asks before it changes something"),
     }
 }
 

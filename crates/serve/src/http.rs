@@ -4,7 +4,7 @@
 //! |---|---|
 //! | without the token, or with another one | 401 where it belongs into a header, 404 where it is the first part of the address |
 //! | for another name than this machine's own (a name of somebody else may lead here) | 403 |
-//! | from a page that is not ours (`Origin`, `Sec-Fetch-Site`) | 403 |
+//! | from a page that is not ours (`Origin`, `Sec-Fetch-Site`), unless it only leads the user here | 403 |
 
 use std::{fmt, io, net::Ipv4Addr, sync::Arc};
 
@@ -92,6 +92,11 @@ pub(crate) struct Guard {
     port: u16,
 }
 
+/// What a header says; nothing that can be meant if it is no text.
+fn said<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name).map(|it| it.to_str().unwrap_or("?"))
+}
+
 impl Guard {
     /// For whoever has the token, at this port.
     pub(crate) fn new(token: Token, said: Said, port: u16) -> Self {
@@ -100,14 +105,22 @@ impl Guard {
 
     /// Whether a request may come in at all, whoever it is from.
     pub(crate) fn admits(&self, headers: &HeaderMap) -> bool {
-        let text =
-            |name: header::HeaderName| headers.get(name).map(|it| it.to_str().unwrap_or("?"));
+        let text = |name: header::HeaderName| said(headers, name.as_str());
         let own = |authority: &str| self.is_here(authority);
         let is_ours = |origin: &str| origin.strip_prefix("http://").is_some_and(own);
-        let site = headers.get("sec-fetch-site").map(|it| it.to_str().unwrap_or("?"));
+        let site = said(headers, "sec-fetch-site");
         text(header::HOST).is_some_and(own)
             && text(header::ORIGIN).is_none_or(is_ours)
-            && site.is_none_or(|it| matches!(it, "same-origin" | "none"))
+            && (site.is_none_or(|it| matches!(it, "same-origin" | "none")) || self.arrives(headers))
+    }
+
+    /// Whether the user is led to the page from elsewhere, as by the file that `--open` writes. Who leads there knows the address, and
+    /// learns nothing: a page that is opened in a window of its own can be looked at by nobody but the user.
+    fn arrives(&self, headers: &HeaderMap) -> bool {
+        let is = |name: &str, word: &str| said(headers, name) == Some(word);
+        self.said == Said::InPath
+            && is("sec-fetch-mode", "navigate")
+            && is("sec-fetch-dest", "document")
     }
 
     /// Whether an authority is this machine, at our port.
@@ -116,27 +129,37 @@ impl Guard {
         matches!(name, Some("127.0.0.1" | "localhost"))
     }
 
-    fn has_token(&self, request: &Request) -> bool {
-        let said = match self.said {
-            Said::InHeader => {
-                let sent = request.headers().get(header::AUTHORIZATION);
-                sent.and_then(|it| it.to_str().ok()?.strip_prefix("Bearer "))
-            }
-            Said::InPath => request.uri().path().split('/').nth(1),
-        };
-        said.is_some_and(|it| self.token.is(it))
-    }
-
-    /// What whoever has no token hears.
-    fn turns_away(&self) -> Response {
+    /// What a request says the token is, if it says anything.
+    fn said<'r>(&self, request: &'r Request) -> Option<&'r str> {
         match self.said {
             Said::InHeader => {
-                let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-                (StatusCode::UNAUTHORIZED, challenge, "the token is missing\n").into_response()
+                let sent = request.headers().get(header::AUTHORIZATION);
+                let (scheme, token) = sent.and_then(|it| it.to_str().ok()?.split_once(' '))?;
+                // Names of schemes are the same however they are written.
+                scheme.eq_ignore_ascii_case("Bearer").then(|| token.trim_start())
+            }
+            Said::InPath => request.uri().path().split('/').nth(1),
+        }
+    }
+
+    /// What whoever does not have the token hears.
+    fn turned_away(&self, request: &Request) -> Option<Response> {
+        let said = self.said(request);
+        if said.is_some_and(|it| self.token.is(it)) {
+            return None;
+        }
+        Some(match self.said {
+            Said::InHeader => {
+                let (challenge, why) = match said {
+                    Some(_) => (r#"Bearer error="invalid_token""#, "the token is wrong\n"),
+                    None => ("Bearer", "the token is missing\n"),
+                };
+                let challenge = [(header::WWW_AUTHENTICATE, challenge)];
+                (StatusCode::UNAUTHORIZED, challenge, why).into_response()
             }
             // As if there were nothing.
             Said::InPath => StatusCode::NOT_FOUND.into_response(),
-        }
+        })
     }
 }
 
@@ -150,8 +173,8 @@ async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) ->
     if !guard.admits(request.headers()) {
         return (StatusCode::FORBIDDEN, "this is not for other sites\n").into_response();
     }
-    if !guard.has_token(&request) {
-        return guard.turns_away();
+    if let Some(response) = guard.turned_away(&request) {
+        return response;
     }
     next.run(request).await
 }
@@ -212,6 +235,46 @@ mod tests {
         ] {
             assert!(!admits(&wrong), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn only_a_browser_can_be_led_to_the_page_from_elsewhere() {
+        let admits = |said, mode: &str, dest: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("host", "127.0.0.1:4711".parse().unwrap());
+            headers.insert("sec-fetch-site", "cross-site".parse().unwrap());
+            headers.insert("sec-fetch-mode", mode.parse().unwrap());
+            headers.insert("sec-fetch-dest", dest.parse().unwrap());
+            Guard::new(Token::random().unwrap(), said, 4711).admits(&headers)
+        };
+        assert!(admits(Said::InPath, "navigate", "document"));
+        assert!(!admits(Said::InHeader, "navigate", "document"));
+        for (mode, dest) in [("navigate", "iframe"), ("no-cors", "script"), ("cors", "empty")] {
+            assert!(!admits(Said::InPath, mode, dest), "{mode} {dest}");
+        }
+    }
+
+    #[test]
+    fn whoever_is_turned_away_is_told_whether_the_token_is_missing_or_wrong() {
+        let token = Token::random().unwrap();
+        let guard = Guard::new(token.clone(), Said::InHeader, 4711);
+        let challenge = |sent: Option<&str>| {
+            let request = sent
+                .into_iter()
+                .fold(Request::builder(), |it, sent| it.header(header::AUTHORIZATION, sent));
+            let away = guard.turned_away(&request.body(axum::body::Body::empty()).unwrap())?;
+            assert_eq!(away.status(), StatusCode::UNAUTHORIZED);
+            Some(away.headers()[header::WWW_AUTHENTICATE].to_str().unwrap().to_owned())
+        };
+        let token = token.reveal();
+        for scheme in ["Bearer", "bearer", "BEARER"] {
+            assert_eq!(challenge(Some(&format!("{scheme} {token}"))), None, "{scheme}");
+        }
+        for sent in [None, Some(token), Some("Basic eDp5")] {
+            assert_eq!(challenge(sent).as_deref(), Some("Bearer"), "{sent:?}");
+        }
+        let wrong = challenge(Some("Bearer 0123"));
+        assert_eq!(wrong.as_deref(), Some(r#"Bearer error="invalid_token""#));
     }
 
     #[test]

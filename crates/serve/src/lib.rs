@@ -14,6 +14,7 @@
 //! | [`sessions`] | conversations: tasks that go on from each other |
 //! | [`acp`] | the door for editors |
 //! | `dashboard` | the door for people: a page in a browser on this machine |
+//! | `hearing` | when a client has gone, and how long it is waited for after that |
 //! | `http` | who is let in over HTTP |
 //! | [`mcp`] | the door for MCP clients; the only module that knows the protocol |
 //!
@@ -122,6 +123,7 @@ pub mod acp;
 #[cfg(feature = "http")]
 pub mod dashboard;
 pub mod declare;
+mod hearing;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod mcp;

@@ -19,7 +19,6 @@ mod catalogue;
 mod http;
 mod later;
 mod progress;
-mod stream;
 
 use std::sync::Arc;
 
@@ -44,9 +43,9 @@ pub use self::http::{serve_http, serve_http_at};
 use self::{
     asks::{Asker, Clients, Waits},
     catalogue::{Verb, command_tool},
-    stream::Ending,
 };
 use crate::{
+    hearing::{Ending, parted},
     offer::Offer,
     tasks::{Tasks, Terms},
     verbs::{
@@ -93,19 +92,36 @@ where
     let read = Ending::new(read, work.clone());
     let served = match serve_server_with_ct(door, (read, write), cancel).await {
         Ok(running) => {
-            // How it ended is of no interest: it has.
-            drop(running.waiting().await);
+            // How it ended is of no interest: it has, or nobody takes what it still has to say.
+            tokio::select! {
+                _ = running.waiting() => {}
+                () = parted(&work) => {}
+            }
             Ok(())
         }
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
             Ok(())
         }
-        Err(error) => Err(NotServed(error.to_string())),
+        Err(error) => Err(NotServed(told(&error))),
     };
     work.cancel();
     answering.abort();
     verbs.end().await;
     served
+}
+
+/// What was wrong with what a client said first.
+fn told(error: &ServerInitializeError) -> String {
+    let said = match error {
+        ServerInitializeError::ExpectedInitializeRequest(said) => said.as_ref(),
+        error => return error.to_string(),
+    };
+    let said = said.and_then(|it| serde_json::to_value(it).ok());
+    let said = match said.as_ref().and_then(|it| it["method"].as_str()) {
+        Some(method) => format!("`{}`", &method[..method.floor_char_boundary(100)]),
+        None => "an answer that nobody waits for".to_owned(),
+    };
+    format!("its first message must be a request, usually `initialize`, and was {said}")
 }
 
 /// What clients speak with.

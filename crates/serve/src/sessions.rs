@@ -119,8 +119,8 @@ impl Session {
     /// The modes that it may have.
     #[must_use]
     pub fn modes(&self) -> Vec<PermissionMode> {
-        use PermissionMode::{AcceptEdits, BypassPermissions, Default, Plan};
-        let all = [Default, AcceptEdits, Plan, BypassPermissions];
+        use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+        let all = [Default, AcceptEdits, Plan, DontAsk, BypassPermissions];
         all.into_iter().filter(|it| *it <= self.highest || *it == Plan).collect()
     }
 
@@ -152,14 +152,26 @@ impl Session {
         Ok(resume::conversation(&segments.map_err(|it| Unavailable::because(&it))?))
     }
 
-    /// Says something and waits for what becomes of it; `watch` is told what happens.
+    /// Takes the session for one turn: from now on [`cancel`](Self::cancel) ends it, whether anything of it runs yet or not.
     ///
     /// # Errors
-    /// Something is being said already, or a rule stands in the way.
-    pub async fn prompt(
+    /// Something is being said already.
+    pub fn begin(self: &Arc<Self>) -> Result<Turn, Unavailable> {
+        let mut state = self.lock();
+        if state.running.is_some() {
+            return Err(wrong("the session is busy", "wait until it has answered, or cancel it"));
+        }
+        let cancelled = self.over.child_token();
+        state.running = Some(cancelled.clone());
+        Ok(Turn { session: Arc::clone(self), cancelled })
+    }
+
+    /// Says something and waits for what becomes of it; `watch` is told what happens.
+    async fn prompt(
         &self,
         text: &str,
-        watch: impl Fn(&Event),
+        cancelled: &CancellationToken,
+        mut watch: impl FnMut(&Event),
     ) -> Result<Arc<Outcome>, Unavailable> {
         self.tasks.is_open()?;
         let mut request = self.request(text)?;
@@ -168,7 +180,6 @@ impl Session {
         let mut started = self.start(request)?;
         {
             let mut state = self.lock();
-            state.running = Some(started.cancel.clone());
             if state.kept.title.is_empty() {
                 let line = text.lines().next().unwrap_or_default();
                 state.kept.title = line[..line.floor_char_boundary(MAX_TITLE)].to_owned();
@@ -180,7 +191,8 @@ impl Session {
             }
         }
         // Whoever goes away ends it.
-        let _guard = started.cancel.clone().drop_guard();
+        let cancel = started.cancel.clone();
+        let _guard = cancel.clone().drop_guard();
         let path = started.path.clone();
         let outcome = {
             let ended = started.outcome();
@@ -193,6 +205,7 @@ impl Session {
                             watch(&event);
                         }
                     }
+                    () = cancelled.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
                     outcome = &mut ended => break outcome,
                 }
             }
@@ -202,7 +215,6 @@ impl Session {
                 watch(&event);
             }
         }
-        self.lock().running = None;
         outcome.ok_or_else(|| wrong("the task broke down", "this is a bug; please report it"))
     }
 
@@ -219,9 +231,6 @@ impl Session {
 
     fn request(&self, text: &str) -> Result<TaskRequest, Unavailable> {
         let state = self.lock();
-        if state.running.is_some() {
-            return Err(wrong("the session is busy", "wait until it has answered, or cancel it"));
-        }
         if state.kept.last.is_empty() {
             return Ok(TaskRequest::new(self.with.name(), text));
         }
@@ -251,6 +260,42 @@ impl Session {
     }
 }
 
+/// The turn of a session: nothing else is said in it meanwhile.
+pub struct Turn {
+    session: Arc<Session>,
+    cancelled: CancellationToken,
+}
+
+impl Turn {
+    /// The session.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Says something and waits for what becomes of it; `watch` is told what happens. Nothing is said, and nothing becomes of it, if it
+    /// was cancelled before.
+    ///
+    /// # Errors
+    /// A rule stands in the way.
+    pub async fn prompt(
+        self,
+        text: &str,
+        watch: impl FnMut(&Event),
+    ) -> Result<Option<Arc<Outcome>>, Unavailable> {
+        if self.cancelled.is_cancelled() {
+            return Ok(None);
+        }
+        self.session.prompt(text, &self.cancelled, watch).await.map(Some)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.session.lock().running = None;
+    }
+}
+
 impl Kept {
     /// A new conversation in this directory.
     #[must_use]
@@ -265,8 +310,7 @@ impl Kept {
     pub fn load(grounds: &dyn Grounds, id: &str) -> Result<Self, Unavailable> {
         let is_name = id.bytes().all(|it| it.is_ascii_hexdigit() || it == b'-');
         let text = is_name.then(|| fs_err::read_to_string(file_of(grounds, id)).ok()).flatten();
-        text.and_then(|it| serde_json::from_str(&it).ok())
-            .ok_or_else(|| wrong(format!("there is no session `{id}`"), "begin a new one"))
+        text.and_then(|it| serde_json::from_str(&it).ok()).ok_or_else(|| no_session(id))
     }
 
     /// All that there are, the newest first, by their names.
@@ -282,6 +326,11 @@ impl Kept {
         }
         all.into_iter().rev().collect()
     }
+}
+
+/// Nobody knows it.
+pub(crate) fn no_session(id: &str) -> Unavailable {
+    wrong(format!("there is no session `{id}`"), "begin a new one")
 }
 
 fn file_of(grounds: &dyn Grounds, id: &str) -> Utf8PathBuf {

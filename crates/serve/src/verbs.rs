@@ -34,13 +34,15 @@ use self::{
 };
 use crate::{
     offer::{FoundCrate, Offer},
-    tasks::Tasks,
+    tasks::{Known, Tasks},
 };
 
 /// So many characters of a task's output come at once.
 const PAGE: usize = 20_000;
 /// More skills are not listed at once: whoever asks can say more words.
 const MAX_SKILLS: usize = 20;
+/// More tasks that have ended are not listed unless somebody asks for them.
+const MAX_ENDED: usize = 100;
 /// The longest that a status is waited for.
 const MAX_WAIT: u64 = 600;
 /// The longest that a command or a tool may take; most have shorter limits of their own.
@@ -130,7 +132,7 @@ impl Verbs {
         let view = |id: &TaskId| {
             all.iter().find(|(it, _)| it == id).map(|(id, known)| TaskView::of(*id, known))
         };
-        TaskList { tasks: ids.iter().filter_map(view).collect() }
+        TaskList::with_results(ids.iter().filter_map(view).collect())
     }
 
     /// How tasks are.
@@ -166,13 +168,26 @@ impl Verbs {
 
     fn status(&self, ids: &[String]) -> Result<TaskList, Unavailable> {
         if ids.is_empty() {
-            let tasks = self.tasks.all();
-            return Ok(TaskList {
-                tasks: tasks.iter().map(|(id, known)| TaskView::of(*id, known)).collect(),
-            });
+            return Ok(self.overview());
         }
         let tasks: Result<Vec<TaskView>, Unavailable> = ids.iter().map(|it| self.one(it)).collect();
-        Ok(TaskList { tasks: tasks? })
+        Ok(TaskList::with_results(tasks?))
+    }
+
+    /// All tasks of this connection that run, and the last that have ended.
+    fn overview(&self) -> TaskList {
+        let tasks = self.tasks.all();
+        let ended = tasks.iter().filter(|(_, known)| known.outcome.is_some()).count();
+        let more = ended.saturating_sub(MAX_ENDED);
+        let mut left_out = 0;
+        let mut is_listed = |known: &Known| {
+            // The oldest come first.
+            let is_old = known.outcome.is_some() && left_out < more;
+            left_out += usize::from(is_old);
+            !is_old
+        };
+        let listed = tasks.iter().filter(|(_, known)| is_listed(known));
+        TaskList::overview(listed.map(|(id, known)| TaskView::of(*id, known)).collect(), more)
     }
 
     /// A task of this connection, or one that another program ran.

@@ -241,6 +241,7 @@ fn plan_removal(places: &Places, ledger: &Ledger, workspace: &Utf8Path, edited: 
 /// The ledger; if the last writer was killed, after what it left half-built is gone and what it finished is recorded.
 /// Nobody else writes while we hold the lock.
 fn recovered(places: &Places) -> Result<Ledger, LedgerError> {
+    atomic::remove_unfinished_of(&places.ledger);
     let mut ledger = Ledger::load(&places.ledger)?;
     if let Some(intended) = &ledger.intended {
         for entry in ledger.entries.iter().chain(intended) {

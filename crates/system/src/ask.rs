@@ -4,6 +4,7 @@
 //! is running us. Everywhere else there is none, and the caller goes on with what flags and files say. A question
 //! is drawn on standard error and is one line when it has been answered. Escape is [`AskError::Cancelled`]; Ctrl-C,
 //! Ctrl-D, a signal and the end of the terminal are [`AskError::Interrupted`]; the terminal is as it was before then.
+//! Whoever asks may find out meanwhile that no answer is needed any more: a [`Withdrawal`] takes the question back.
 //!
 //! | module | holds |
 //! |---|---|
@@ -20,7 +21,13 @@
 //! # Ok::<(), agents_system::ask::AskError>(())
 //! ```
 
-use std::io::{self, IsTerminal as _};
+use std::{
+    io::{self, IsTerminal as _},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use crate::{
     env,
@@ -59,6 +66,22 @@ pub enum Colors {
     Off,
 }
 
+/// Takes a question back before it is answered. All clones are about the same one.
+#[derive(Debug, Clone, Default)]
+pub struct Withdrawal(Arc<AtomicBool>);
+
+impl Withdrawal {
+    /// Nobody needs the answer any more: the question is gone in a moment, with [`AskError::Withdrawn`]. Where the system cannot
+    /// wait for a terminal and something else, that is after the next line which is typed.
+    pub fn withdraw(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_withdrawn(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// One of several answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
@@ -95,6 +118,9 @@ pub enum AskError {
     /// The person wants all of it to end, or is gone: Ctrl-C, Ctrl-D, a signal, the end of the terminal.
     #[error("interrupted")]
     Interrupted,
+    /// Whoever asked took the question back.
+    #[error("nobody needs the answer any more")]
+    Withdrawn,
     /// The terminal does not work.
     #[error("cannot ask a question on this terminal")]
     Io(#[from] io::Error),
@@ -103,14 +129,14 @@ pub enum AskError {
 impl Explain for AskError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Cancelled | Self::Interrupted => ErrorKind::Cancelled,
+            Self::Cancelled | Self::Interrupted | Self::Withdrawn => ErrorKind::Cancelled,
             Self::Io(_) => ErrorKind::Failure,
         }
     }
 
     fn code(&self) -> Option<Code> {
         match self {
-            Self::Cancelled | Self::Interrupted => None,
+            Self::Cancelled | Self::Interrupted | Self::Withdrawn => None,
             Self::Io(_) => Some(Code::NobodyToAsk),
         }
     }
@@ -165,7 +191,7 @@ impl Asker {
 
     /// Any number of choices: the positions of those that are picked in the end.
     pub fn many(&self, question: &str, choices: &[Choice]) -> Result<Vec<usize>, AskError> {
-        self.ask(Menu::new(question, choices, How::Many))
+        self.ask(Menu::new(question, choices, How::Many), &Withdrawal::default())
     }
 
     /// Exactly one choice, of at least one: its position. The cursor starts at `preferred`.
@@ -175,7 +201,19 @@ impl Asker {
         choices: &[Choice],
         preferred: usize,
     ) -> Result<usize, AskError> {
-        let picked = self.ask(Menu::new(question, choices, How::One { preferred }))?;
+        self.one_until(question, choices, preferred, &Withdrawal::default())
+    }
+
+    /// The same for a question that may be taken back from another thread.
+    pub fn one_until(
+        &self,
+        question: &str,
+        choices: &[Choice],
+        preferred: usize,
+        withdrawal: &Withdrawal,
+    ) -> Result<usize, AskError> {
+        let menu = Menu::new(question, choices, How::One { preferred });
+        let picked = self.ask(menu, withdrawal)?;
         picked.first().copied().ok_or(AskError::Cancelled)
     }
 
@@ -189,11 +227,11 @@ impl Asker {
         })
     }
 
-    fn ask(&self, menu: Menu<'_>) -> Result<Vec<usize>, AskError> {
+    fn ask(&self, menu: Menu<'_>, withdrawal: &Withdrawal) -> Result<Vec<usize>, AskError> {
         match self.manner {
             #[cfg(unix)]
-            Manner::Screen => screen::ask(menu, self.colors),
-            Manner::Lines => lines::ask(menu),
+            Manner::Screen => screen::ask(menu, self.colors, withdrawal),
+            Manner::Lines => lines::ask(menu, withdrawal),
         }
     }
 }

@@ -13,7 +13,7 @@ pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_str().is_empty());
     let parent = parent.unwrap_or(Utf8Path::new("."));
     fs_err::create_dir_all(parent)?;
-    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(parent)?;
+    let mut file = tempfile::Builder::new().prefix(&unfinished_prefix(path)).tempfile_in(parent)?;
     file.write_all(bytes)?;
     file.persist(path).map_err(|error| {
         io::Error::new(error.error.kind(), format!("cannot replace `{path}`: {}", error.error))
@@ -21,10 +21,25 @@ pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// How the name of a file begins that will take the place of `path`. However long that name is, this one is not too long.
+fn unfinished_prefix(path: &Utf8Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    format!("{UNFINISHED}{}.", &name[..name.floor_char_boundary(100)])
+}
+
 /// Removes what killed writers left in a directory. Nobody may be writing there meanwhile.
 pub fn remove_unfinished(dir: &Utf8Path) {
+    remove_beginning_with(UNFINISHED, dir);
+}
+
+/// Removes what killed writers of one file left beside it. Nobody may be writing that one meanwhile.
+pub fn remove_unfinished_of(file: &Utf8Path) {
+    remove_beginning_with(&unfinished_prefix(file), file.parent().unwrap_or(Utf8Path::new("")));
+}
+
+fn remove_beginning_with(prefix: &str, dir: &Utf8Path) {
     let entries = dir.read_dir_utf8().into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().starts_with(UNFINISHED)) {
+    for entry in entries.filter(|entry| entry.file_name().starts_with(prefix)) {
         // It does no harm if it cannot be removed.
         let _ = fs_err::remove_file(entry.path());
     }
@@ -76,9 +91,12 @@ mod tests {
     fn what_killed_writers_left_goes_and_nothing_else() {
         let scratch = tempfile::tempdir().unwrap();
         let root = Utf8Path::from_path(scratch.path()).unwrap();
-        for name in [".writing-J8WWBs", "writing-list", "kept"] {
+        let own = format!("{}J8WWBs", unfinished_prefix(&root.join("kept")));
+        for name in [own.as_str(), ".writing-other.J8WWBs", "writing-list", "kept"] {
             fs_err::write(root.join(name), "").unwrap();
         }
+        remove_unfinished_of(&root.join("kept"));
+        assert!(!root.join(&own).exists() && root.join(".writing-other.J8WWBs").exists());
         remove_unfinished(root);
         remove_unfinished(&root.join("nowhere"));
         let left = root.read_dir_utf8().unwrap().map(|it| it.unwrap().file_name().to_owned());

@@ -1,6 +1,25 @@
-//! Spans of time as people write and read them.
+//! Spans of time as people write and read them, and where they end.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// As far as anything is ever waited for.
+const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);
+
+/// So long after a moment. A span that somebody else names may be longer than clocks go; then it is a century.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use agents_system::span;
+///
+/// let now = Instant::now();
+/// assert_eq!(span::after(now, Duration::from_secs(1)), now + Duration::from_secs(1));
+/// assert!(span::after(now, Duration::MAX) > now + Duration::from_secs(3600));
+/// ```
+#[must_use]
+pub fn after(moment: Instant, span: Duration) -> Instant {
+    let latest = || moment.checked_add(CENTURY).unwrap_or(moment);
+    moment.checked_add(span).unwrap_or_else(latest)
+}
 
 /// `500ms`, `90s`, `10m`, `2h`, `7d`, or a bare number of `unit`s.
 ///

@@ -92,6 +92,11 @@ impl Ask {
         let _ = self.reply.send(reply);
     }
 
+    /// Waits until nobody waits for the answer any more.
+    pub async fn over(&mut self) {
+        self.reply.closed().await;
+    }
+
     /// Whether nobody waits for the answer any more.
     #[must_use]
     pub fn is_over(&self) -> bool {

@@ -29,6 +29,7 @@ use agents_model::{
     cost::{MicroDollars, Price},
     message::ToolStatus,
 };
+use agents_system::span;
 use agents_tool::{
     CallContext, Catalogue, Guarded, Hooked, Hooks, Presented, artifacts::Artifacts,
     bounds::Bounds, executor::Approver, secrets::Mask, tools::Bash,
@@ -510,7 +511,7 @@ impl Task {
     /// What a call that may take this long gets.
     fn context(&self, time: Duration) -> CallContext {
         let mut context = self.ground.context.clone();
-        let own = Instant::now() + time;
+        let own = span::after(Instant::now(), time);
         context.deadline = self.ground.budget.end().map_or(own, |end| own.min(end));
         context.cancelled = self.ground.cancel.child_token();
         context

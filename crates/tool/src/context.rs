@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agents_system::{process::keeper::Keeper, sandbox::Network};
+use agents_system::{process::keeper::Keeper, sandbox::Network, span};
 use camino::Utf8PathBuf;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
@@ -51,11 +51,17 @@ impl CallContext {
             area,
             secrets: Vec::new(),
             variables: Vec::new(),
-            deadline: Instant::now() + time,
+            deadline: span::after(Instant::now(), time),
             cancelled: CancellationToken::new(),
             artifacts,
             confinement: Confinement::Sandbox(Sandbox::default()),
         }
+    }
+
+    /// When a part of the call must have ended that may take this long: never later than the call itself.
+    #[must_use]
+    pub fn deadline_within(&self, time: Duration) -> Instant {
+        self.deadline.min(span::after(Instant::now(), time))
     }
 
     /// An error if it is time to stop.

@@ -409,10 +409,7 @@ impl Tool for McpTool {
     ) -> BoxFuture<'a, Result<Output, ToolError>> {
         Box::pin(async move {
             let time = self.server.settings.call.unwrap_or(CALL);
-            let own = CallContext {
-                deadline: context.deadline.min(Instant::now() + time),
-                ..context.clone()
-            };
+            let own = CallContext { deadline: context.deadline_within(time), ..context.clone() };
             let called = own.bounded(self.server.call(&self.described.name, input)).await;
             match called {
                 Ok(called) => Ok(called?),

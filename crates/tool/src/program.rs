@@ -219,9 +219,9 @@ pub(crate) fn run(
         Confinement::None => None,
         Confinement::Sandbox(_) => Some(Guardian::remember(&context.area)),
     };
-    let time = timeout.map_or(DEFAULT_TIME, Duration::from_secs);
-    let own = Instant::now() + time;
-    let deadline = context.deadline.min(own);
+    let left = context.deadline.saturating_duration_since(Instant::now());
+    let time = timeout.map_or(DEFAULT_TIME, Duration::from_secs).min(left);
+    let deadline = context.deadline_within(time);
     let mut heard = Heard::new(MAX_HALF);
     let mut stop = || context.cancelled.is_cancelled() || Instant::now() >= deadline;
     let kept = keeper.run(order, &mut |bytes| heard.push(bytes), &mut stop);

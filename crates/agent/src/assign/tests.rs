@@ -61,6 +61,10 @@ fn every_part_can_be_set_and_taken_away() {
         ("priority", "3"),
         ("mutex", "5"),
         ("output", "{\"type\": \"object\"}"),
+        ("done-when", "{\"changed\": [\"src/**\"]}"),
+        ("done-when.commands", "cargo test"),
+        ("done-when.changed", "src/**"),
+        ("done-when.unchanged", "[\"tests/**\"]"),
     ];
     assert_eq!(values.map(|(part, _)| part), PARTS);
     for (part, value) in values {
@@ -112,6 +116,21 @@ fn one_half_of_a_table_leaves_the_other_alone() {
     assert_eq!(more.tools.deny, set.tools.deny);
     assert_eq!((more.skills.include, more.skills.exclude), (vec!["a".into()], vec!["b".into()]));
     assert!(assigned(set, &["tools=bash"]).tools.allows("bash"), "the whole says both");
+}
+
+#[test]
+fn what_must_hold_is_a_text_or_a_list_of_them() {
+    let said = |definition: &AgentDefinition| definition.extra["done-when"].clone();
+    let set = assigned(x(), &["done-when.commands=cargo test --features a,b"]);
+    assert_eq!(said(&set), serde_json::json!({"commands": ["cargo test --features a,b"]}));
+    let set = assigned(set, &["done-when.commands=true", "done-when.changed=[\"a\", \"b\"]"]);
+    let both = serde_json::json!({"commands": ["true"], "changed": ["a", "b"]});
+    assert_eq!(said(&set), both);
+    for wrong in ["done-when.changed=[7]", "done-when=true", "done-when={\"comands\": []}"] {
+        assert!(refused(wrong).0.contains("cannot be that"), "{wrong}");
+    }
+    let hint = refused("done-when.command=true").1.unwrap();
+    assert!(hint.starts_with("did you mean `done-when.commands`"), "{hint}");
 }
 
 #[test]

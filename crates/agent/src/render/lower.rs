@@ -301,11 +301,14 @@ fn lower_rest(kept: &mut AgentDefinition, grammar: &Grammar, losses: &mut Losses
 /// What a dialect does not share with another stays behind.
 fn lower_extra(kept: &mut AgentDefinition, grammar: &Grammar, losses: &mut Losses) {
     let from = kept.origin.dialect;
-    if from != grammar.dialect {
-        let shared =
-            |key: &str| from.grammar().extra.contains(&key) && grammar.extra.contains(&key);
+    // Ours mean the same wherever they stand: they are read by us.
+    let is_ours = |key: &str| Dialect::Ours.grammar().extra.contains(&key);
+    let shared = |key: &str| {
+        grammar.extra.contains(&key) && (is_ours(key) || from.grammar().extra.contains(&key))
+    };
+    if from != grammar.dialect || kept.extra.keys().any(|key| is_ours(key)) {
         kept.extra.retain(|key, _| {
-            let stays = shared(key);
+            let stays = shared(key) || (from == grammar.dialect && !is_ours(key));
             // A name that is only shown is no loss.
             let shown = key == "name" && from.grammar().naming == Naming::File;
             if !stays && !shown {

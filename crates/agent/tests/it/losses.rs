@@ -38,6 +38,10 @@ const EVERYTHING: &[(&str, &str)] = &[
     ("output", r#"{"type": "object", "properties": {"ok": {"type": "boolean"}}}"#),
     ("priority", "3"),
     ("mutex", "review"),
+    ("done-when", r#"{"commands": ["cargo test"]}"#),
+    ("done-when.commands", "cargo test"),
+    ("done-when.changed", "src/**"),
+    ("done-when.unchanged", "tests/**"),
 ];
 
 fn everything() -> AgentDefinition {

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use agents_model::settings::ModelSettings;
 use agents_plan::engine::settings::RestateSettings;
-use agents_plugin::config::{Config, Origin, Setting};
+use agents_plugin::config::{Config, ConfigError, Origin, Setting};
 use agents_system::{
     dirs::Dirs,
     edit::{Edit, Format, apply},
+    finding::Finding,
 };
 use agents_task::{TaskSettings, secret::SecretSettings, telemetry::TelemetrySettings};
 use agents_tool::settings::ToolSettings;
@@ -81,15 +82,24 @@ pub(crate) fn run(
             output.text(render(&all(dirs)?, &file, origins)?)?;
             output.flush()?;
             output.findings(&Config::load(dirs)?.findings);
-            output.findings(&ModelSettings::load(dirs)?.findings);
-            output.findings(&TaskSettings::load(dirs)?.findings);
-            output.findings(&ToolSettings::load(dirs)?.findings);
-            output.findings(&RestateSettings::load(dirs)?.findings);
-            output.findings(&SecretSettings::load(dirs)?.findings);
-            output.findings(&TelemetrySettings::load(dirs)?.findings);
+            for doubts in tables(dirs) {
+                output.findings(&doubts?);
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What there is to say about the tables that `Config` does not read; one that is broken hides no other.
+pub(crate) fn tables(dirs: &Dirs) -> [Result<Vec<Finding>, ConfigError>; 6] {
+    [
+        ModelSettings::load(dirs).map(|it| it.findings),
+        TaskSettings::load(dirs).map(|it| it.findings),
+        ToolSettings::load(dirs).map(|it| it.findings),
+        RestateSettings::load(dirs).map(|it| it.findings),
+        SecretSettings::load(dirs).map(|it| it.findings),
+        TelemetrySettings::load(dirs).map(|it| it.findings),
+    ]
 }
 
 /// Those of plugins, then those of models and of tools, then the registries: tables stand last, or what follows would belong to them.

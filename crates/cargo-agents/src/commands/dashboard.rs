@@ -4,7 +4,11 @@ mod plans;
 mod sight;
 mod tasks;
 
-use std::{io, process::ExitCode, sync::Arc};
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+    sync::Arc,
+};
 
 use agents_serve::{
     dashboard,
@@ -15,6 +19,7 @@ use agents_system::{
     process::Call,
 };
 use serde::Serialize;
+use tempfile::NamedTempFile;
 use tokio_util::sync::CancellationToken;
 
 use self::sight::Program;
@@ -63,24 +68,40 @@ async fn serve(
         output.line(&address)?;
     }
     output.reach()?;
-    if *open {
-        browse(&address)?;
-    }
+    // It is gone with us.
+    let _way = if *open { Some(browse(&address)?) } else { None };
     let served = dashboard::serve(sight, listener, token, cancel).await;
     served.map_err(|error| Failure::new(ErrorKind::Failure, format!("cannot listen: {error}")))
 }
 
-/// Opens an address with what the user's desktop has for that.
-fn browse(address: &str) -> Result<(), Failure> {
-    let call = if cfg!(target_os = "macos") {
-        Call::new("open").arg(address)
-    } else if cfg!(windows) {
-        Call::new("rundll32").args(["url.dll,FileProtocolHandler", address])
-    } else {
-        Call::new("xdg-open").arg(address)
-    };
-    call.detach().map_err(|error| {
+/// Opens an address with what the user's desktop has for that. Everybody on this machine can read the arguments of a program, so it
+/// is given a file that only the user can read, which leads there; it is removed with what is handed back.
+fn browse(address: &str) -> Result<NamedTempFile, Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
         Failure::new(ErrorKind::Failure, format!("no browser can be opened: {error}"))
             .hint("open the address yourself, without `--open`")
-    })
+    };
+    let way = write_way(address).map_err(|error| failed(&error))?;
+    let call = if cfg!(target_os = "macos") {
+        Call::new("open")
+    } else if cfg!(windows) {
+        Call::new("rundll32").arg("url.dll,FileProtocolHandler")
+    } else {
+        Call::new("xdg-open")
+    };
+    call.arg(way.path()).detach().map_err(|error| failed(&error))?;
+    Ok(way)
+}
+
+/// A page that leads to an address, complete before anybody knows of it, and for nobody but its owner.
+fn write_way(address: &str) -> io::Result<NamedTempFile> {
+    let mut way = tempfile::Builder::new().prefix("cargo-agents-").suffix(".html").tempfile()?;
+    write!(
+        way,
+        "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta http-equiv=\"refresh\" content=\"0; url={address}\">\n<title>cargo agents</title>\n\
+         <p><a href=\"{address}\">Open the dashboard</a></p>\n"
+    )?;
+    way.flush()?;
+    Ok(way)
 }

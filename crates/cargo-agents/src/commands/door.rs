@@ -192,7 +192,7 @@ fn stay<'a>(
             }
         }
     });
-    // Whoever reads standard input cannot be told to stop.
+    // Whoever reads standard input cannot be told to stop, nor who writes what nobody reads.
     runtime.shutdown_timeout(Duration::from_millis(200));
     served
 }

@@ -223,7 +223,7 @@ impl Questions<'_> {
 
 fn cancelled(error: AskError) -> Failure {
     match error {
-        AskError::Cancelled | AskError::Interrupted => {
+        AskError::Cancelled | AskError::Interrupted | AskError::Withdrawn => {
             Failure::new(ErrorKind::Cancelled, "cancelled, and nothing was written")
         }
         AskError::Io(_) => {

@@ -7,6 +7,7 @@ mod cluster;
 pub(crate) mod draft;
 mod drive;
 mod facts;
+mod inquiry;
 mod live;
 mod orders;
 pub(crate) mod runs;

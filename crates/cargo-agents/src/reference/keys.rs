@@ -4,16 +4,21 @@
 
 use std::collections::BTreeSet;
 
+use agents_agent::search::families;
+use agents_hook::Wire;
+use agents_host::Roots;
 use agents_model::settings::ModelSettings;
 use agents_plan::engine::settings::RestateSettings;
 use agents_plugin::{
     config::{Config, ConfigError, Setting},
-    manifest::{EVENTS, HOSTS, Manner, parse::parse_manifest},
+    manifest::{EVENTS, HOSTS, Manner, RESERVED, WITHOUT_HOOKS, parse::parse_manifest},
+    predicate::BUILT_IN,
 };
 use agents_system::{dirs::Dirs, finding::Finding};
 use agents_task::{secret::SecretSettings, settings::TaskSettings, telemetry::TelemetrySettings};
 use agents_testkit::{book, scratch::Scratch};
 use agents_tool::settings::ToolSettings;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::commands;
 
@@ -359,4 +364,49 @@ fn the_page_of_the_manifest_has_every_event_and_host() {
     };
     assert_eq!(row("event"), EVENTS.iter().copied().collect());
     assert_eq!(row("agent"), HOSTS.iter().copied().collect());
+}
+
+#[test]
+fn manifests_know_which_hosts_call_no_hooks() {
+    let silent = HOSTS.iter().copied().filter(|host| Wire::of(host).is_none());
+    assert_eq!(silent.collect::<Vec<&str>>(), WITHOUT_HOOKS);
+}
+
+/// What stands between backquotes.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn the_page_of_the_manifest_has_every_reserved_name() {
+    let page = page("manifest.md");
+    let (_, section) = page.split_once("\n## Reserved names\n").unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let (subcommands, predicates) = section.split_once("\nPredicates:").unwrap();
+    assert_eq!(quoted(subcommands), RESERVED);
+    let set = |names: &[&'static str]| names.iter().copied().collect::<BTreeSet<&str>>();
+    assert_eq!(quoted(predicates).into_iter().collect::<BTreeSet<_>>(), set(BUILT_IN));
+}
+
+#[test]
+fn the_page_of_agents_has_every_family_in_the_order_that_counts() {
+    let page = page("agents.md");
+    let (_, table) = page.split_once("   | family | project | user |\n   |---|---|---|\n").unwrap();
+    let rows = table.lines().map_while(|line| line.trim_start().strip_prefix("| "));
+    let rows = rows.map(|row| {
+        let cells: Vec<&str> = row.split(" |").collect();
+        // One that is the same as that of a family above is looked into once.
+        let own = |cell: &str| !cell.ends_with("as above");
+        let path = |cell: &str| quoted(cell).first().filter(|_| own(cell)).map(ToString::to_string);
+        (quoted(cells[0])[0].to_owned(), path(cells[1]), path(cells[2]))
+    });
+    let home = Utf8Path::new("/home/ann");
+    let roots = Roots { home, workspace: None, env: &|_| None };
+    let told = |path: Utf8PathBuf| match path.strip_prefix(home) {
+        Ok(below) => format!("~/{below}"),
+        Err(_) => path.to_string(),
+    };
+    let families = families(&agents_host::hosts(None).0, &roots).into_iter();
+    let families = families.map(|it| (it.name, it.project.map(told), it.user.map(told)));
+    assert_eq!(rows.collect::<Vec<_>>(), families.collect::<Vec<_>>());
 }

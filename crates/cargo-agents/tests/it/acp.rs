@@ -22,7 +22,7 @@ use agent_client_protocol::{
 };
 use agents_testkit::collector::Collector;
 use serde_json::{Value, json};
-use tokio::process::Command;
+use tokio::{io::AsyncWriteExt as _, process::Command};
 use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
 
 use crate::{
@@ -172,7 +172,7 @@ async fn a_conversation_is_told_as_it_happens() {
             let ids: Vec<&str> = modes.available_modes.iter().map(|it| &*it.id.0).collect();
             assert_eq!(
                 (&*modes.current_mode_id.0, ids),
-                ("default", vec!["default", "accept-edits", "plan"])
+                ("default", vec!["default", "accept-edits", "plan", "dont-ask"])
             );
             let id = session.session_id.0.to_string();
             let said = prompt(&to, &id, "what does it use?").await?;
@@ -237,7 +237,8 @@ async fn what_is_cancelled_in_the_middle_of_a_call_ends() {
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
                 // One thing at a time.
-                assert!(prompt(&to, &id.0, "meanwhile").await.is_err());
+                let busy = prompt(&to, &id.0, "meanwhile").await.unwrap_err();
+                assert_eq!(code(&busy), -32602, "{busy:?}");
                 to.send_notification(CancelNotification::new(id.clone())).unwrap();
             };
             let (said, ()) = tokio::join!(prompt(&to, &id.0, "sleep"), cancel);
@@ -247,6 +248,82 @@ async fn what_is_cancelled_in_the_middle_of_a_call_ends() {
         })
         .await;
     assert_eq!(editor.heard("agent_message_chunk"), "Here.");
+}
+
+#[tokio::test]
+async fn what_is_cancelled_in_the_same_breath_does_not_begin() {
+    let stage = Stage::new(
+        "[[replies]]\nwhen = { text = \"again\" }\ntext = \"Here.\"\n[[replies]]\ntext = \"Too late.\"\n",
+    );
+    let editor = Editor::default();
+    editor
+        .meets(&stage, &[], async |to| {
+            let id = begin(&to, &stage).await?.session_id;
+            let text = ContentBlock::Text(TextContent::new("hello"));
+            let said = to.send_request(PromptRequest::new(id.clone(), vec![text]));
+            to.send_notification(CancelNotification::new(id.clone()))?;
+            assert_eq!(said.block_task().await?.stop_reason, StopReason::Cancelled);
+            prompt(&to, &id.0, "again").await
+        })
+        .await;
+    assert_eq!(editor.heard("agent_message_chunk"), "Here.");
+}
+
+fn code(error: &Error) -> i32 {
+    serde_json::to_value(error).unwrap()["code"].as_i64().unwrap().try_into().unwrap()
+}
+
+#[tokio::test]
+async fn what_the_editor_could_have_said_otherwise_is_told_as_that() {
+    let stage = Stage::new("");
+    let missing = stage.world.sample.root().join("missing");
+    Editor::default()
+        .meets(&stage, &["--mode", "dont-ask"], async |to| {
+            for cwd in [std::path::Path::new("relative"), missing.as_std_path()] {
+                let begun = to.send_request(NewSessionRequest::new(cwd)).block_task().await;
+                let error = begun.unwrap_err();
+                assert_eq!(code(&error), -32602, "{error:?}");
+                let told = error.data.unwrap().to_string();
+                assert!(told.contains("the absolute path of a directory that exists"), "{told}");
+            }
+            let session = begin(&to, &stage).await?;
+            let modes = session.modes.unwrap();
+            assert_eq!(&*modes.current_mode_id.0, "dont-ask");
+            assert!(modes.available_modes.iter().any(|it| it.id == modes.current_mode_id));
+            let error = prompt(&to, &session.session_id.0, " ").await.unwrap_err();
+            assert_eq!(code(&error), -32602, "{error:?}");
+            Ok(())
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn an_editor_that_never_reads_is_not_waited_for() {
+    let stage = Stage::new("");
+    for is_signal in [false, true] {
+        let mut command = Command::from(stage.world.command(&["acp"]));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let (mut write, read) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        for id in 0..1000 {
+            let params = json!({"protocolVersion": 1});
+            let request =
+                json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params});
+            write.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+        }
+        // Until it stands before a full pipe.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let (code, held) = if is_signal {
+            assert!(agents_testkit::signal::terminate(child.id().unwrap()));
+            (130, Some(write))
+        } else {
+            drop(write);
+            (0, None)
+        };
+        let ended = tokio::time::timeout(Duration::from_secs(30), child.wait()).await;
+        assert_eq!(ended.expect("it ends").unwrap().code(), Some(code));
+        drop((read, held));
+    }
 }
 
 #[tokio::test]
@@ -274,8 +351,10 @@ async fn a_session_goes_on_after_a_restart() {
             assert_eq!(editor.heard("agent_message_chunk"), "I will.");
             prompt(&to, &id.0, "what was it?").await?;
             let unknown = LoadSessionRequest::new("../../etc/passwd", root.as_std_path());
-            assert!(to.send_request(unknown).block_task().await.is_err());
-            assert!(prompt(&to, "no-such-session", "x").await.is_err());
+            let error = to.send_request(unknown).block_task().await.unwrap_err();
+            assert_eq!(code(&error), -32002, "{error:?}");
+            let error = prompt(&to, "no-such-session", "x").await.unwrap_err();
+            assert_eq!(code(&error), -32002, "{error:?}");
             Ok(())
         })
         .await;

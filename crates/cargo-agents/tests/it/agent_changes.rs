@@ -203,6 +203,23 @@ fn edit_refuses_what_the_format_of_the_file_cannot_say() {
 }
 
 #[test]
+fn what_must_hold_is_written_where_it_can_be_said() {
+    let world = world();
+    world.ok(&["agent", "new", "fixer", "--description", "d", "done-when.commands=cargo test"]);
+    world.ok(&["agent", "edit", "fixer", "done-when.unchanged=tests/**"]);
+    let file = world.user().join(".agents/agents/fixer.md");
+    let said = || std::fs::read_to_string(&file).unwrap();
+    for part in ["- cargo test\n", "unchanged:", "tests/**"] {
+        assert!(said().contains(part), "{}", said());
+    }
+    world.ok(&["agent", "edit", "fixer", "--unset", "done-when"]);
+    assert!(!said().contains("done-when"), "{}", said());
+    let run = world.agents(&["agent", "edit", "reviewer", "done-when.commands=cargo test"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("`done-when` cannot be expressed there"), "{run:?}");
+}
+
+#[test]
 fn edit_takes_a_prompt_from_a_file() {
     let world = world();
     write(&world, "tree/ws/p.md", "You review twice.\n");

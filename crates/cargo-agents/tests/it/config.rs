@@ -56,9 +56,12 @@ tasks.max-cost = \"20.00\"                          # default
 tasks.sandbox = \"auto\"                            # default
 tasks.network = false                             # default
 web.fetch = false                                 # default
+web.hosts = []                                    # default
+web.private-addresses = false                     # default
 engine.restate.ingress = \"http://127.0.0.1:8080\"  # default
 engine.restate.admin = \"http://127.0.0.1:9070\"    # default
 engine.restate.replace-after = \"15s\"              # default
+telemetry.enabled = true                          # default
 telemetry.service-name = \"cargo-agents\"           # default
 telemetry.content = false                         # default
 
@@ -117,4 +120,17 @@ fn a_misspelt_key_is_mentioned() {
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(run.stderr.contains("unknown key `hostss`"), "{run:?}");
     assert!(run.stdout.starts_with("hosts = []\n"), "{run:?}");
+}
+
+#[test]
+fn what_has_no_effect_and_an_address_stay_what_they_are() {
+    let world = World::new();
+    world.config(
+        "[web]\nhosts = [\"docs.rs\"]\n[telemetry]\nendpoint = \"http://localhost:4318\"\ncontent = true\n",
+    );
+    let shown = world.ok(&["config", "show"]);
+    assert!(shown.contains("web.hosts = [\"docs.rs\"]\n"), "{shown}");
+    assert!(shown.contains("telemetry.endpoint = \"http://localhost:4318\"\n"), "{shown}");
+    world.config(&shown);
+    assert_eq!(world.ok(&["config", "show"]), shown);
 }

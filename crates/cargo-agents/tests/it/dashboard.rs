@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use agents_testkit::{
@@ -30,7 +30,17 @@ impl Page {
 
     fn in_dir(world: &World, dir: &camino::Utf8Path, more: &[&str]) -> Self {
         let args: Vec<&str> = ["dashboard"].into_iter().chain(more.iter().copied()).collect();
-        let mut command = world.command_in(dir, &args);
+        Self::begin(world.command_in(dir, &args))
+    }
+
+    fn with(world: &World, more: &[&str], variables: &[(&str, std::ffi::OsString)]) -> Self {
+        let args: Vec<&str> = ["dashboard"].into_iter().chain(more.iter().copied()).collect();
+        let mut command = world.command_in(&world.sample.root(), &args);
+        command.envs(variables.iter().cloned());
+        Self::begin(command)
+    }
+
+    fn begin(mut command: Command) -> Self {
         command.env("CARGO_AGENTS_SUPERVISOR_IDLE", "5");
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -120,6 +130,39 @@ fn nobody_comes_in_without_the_token_or_from_elsewhere() {
     assert_eq!(page.get("no/such/thing").status, 404);
     assert_eq!(page.get("look/no-such-topic").status, 404);
     assert_eq!(page.get("look/task/no-id").status, 404);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_browser_is_told_the_address_by_a_file_that_nobody_else_can_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    let scratch = world.sample.scratch();
+    // Says with what it was called, in one step.
+    let heard = scratch.path("heard");
+    let body = format!("printf '%s' \"$*\" > {heard}.new; mv {heard}.new {heard}");
+    let browser = scratch.script("bin/xdg-open", &body);
+    let path = std::env::join_paths(
+        std::iter::once(browser.parent().unwrap().as_std_path().to_owned())
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let page = Page::with(&world, &["--open"], &[("PATH", path.unwrap())]);
+    until(|| heard.exists());
+    let way = std::fs::read_to_string(&heard).unwrap();
+    assert!(!way.contains(&page.token) && way.ends_with(".html"), "{way}");
+    assert_eq!(std::fs::metadata(&way).unwrap().permissions().mode() & 0o777, 0o600);
+    let address = format!("http://127.0.0.1:{}/{}/", page.port, page.token);
+    let text = std::fs::read_to_string(&way).unwrap();
+    assert!(text.contains(&format!("content=\"0; url={address}\"")), "{text}");
+    // As browsers ask that were led there by a file.
+    let headers = [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-mode", "navigate"),
+        ("sec-fetch-dest", "document"),
+    ];
+    assert_eq!(knock(page.port, "GET", &page.at(""), &headers, b"").status, 200);
+    page.interrupt();
+    assert!(!std::path::Path::new(&way).exists(), "it is gone with the dashboard");
 }
 
 #[test]

@@ -384,6 +384,34 @@ fn a_machine_without_configured_hosts_has_a_note_and_is_healthy() {
 }
 
 #[test]
+fn a_mistake_in_any_table_is_found_as_other_commands_find_it() {
+    let clinic = Clinic::healthy();
+    let tables = [
+        "[tasks]\nmax-turnss = 3",
+        "[tasks]\nnetwork = \"yes\"",
+        "[providers.p]\nkindd = \"x\"",
+        "[models]\ndefault = 7",
+        "[web]\nfetch = 7",
+        "[secrets]\nqqq = 7",
+        "[telemetry]\nqqq = 7",
+        "[mcp-servers.docs]\nurl = 7",
+        "[engine.restate]\nqqq = 7",
+    ];
+    for table in tables {
+        clinic.synced.world.config(&format!("{CONFIG}{table}\n"));
+        let shown = clinic.synced.world.agents(&["config", "show"]);
+        assert_eq!(shown.code, Some(2), "{table}: {shown:?}");
+        let found = clinic.found();
+        assert!(
+            !found.is_empty() && found.iter().all(|it| it == "config-broken"),
+            "{table}: {found:?}"
+        );
+    }
+    clinic.synced.world.config(&format!("{CONFIG}[web]\nhosts = [\"docs.rs\"]\n"));
+    assert_eq!(clinic.found(), ["config-unknown-key"], "what has no effect is said, too");
+}
+
+#[test]
 fn broken_things_keep_no_other_check_from_being_made() {
     let clinic = Clinic::healthy();
     clinic.synced.world.config("hosts = [\n");

@@ -6,6 +6,8 @@ mod draft;
 mod joins;
 mod live;
 mod memory;
+mod orders;
+mod unread;
 
 use std::{process::Stdio, time::Duration};
 
@@ -30,13 +32,20 @@ impl Stage {
     fn on(world: World, script: &str, plan: &str) -> Self {
         let file = world.home().join("script.toml");
         scratch::write(&file, script);
-        world.config(&format!(
-            "[defaults]\nsymposium-recommendations = false\n[providers.demo]\nkind = \"script\"\nscript = \"{file}\"\n"
-        ));
         let text = "---\nname: helper\ndescription: helps\n---\nYou help.\n";
         scratch::write(&world.user().join(".agents/agents/helper.md"), text);
         scratch::write(&world.sample.root().join("plan.toml"), plan);
-        Self { world }
+        let stage = Self { world };
+        stage.config("");
+        stage
+    }
+
+    /// With more in the configuration.
+    fn config(&self, more: &str) {
+        let file = self.world.home().join("script.toml");
+        self.world.config(&format!(
+            "[defaults]\nsymposium-recommendations = false\n[providers.demo]\nkind = \"script\"\nscript = \"{file}\"\n{more}"
+        ));
     }
 
     fn command(&self, args: &[&str]) -> std::process::Command {
@@ -458,6 +467,17 @@ fn a_run_that_was_killed_goes_on_without_doing_again_what_was_done() {
     let gone = stage.document(&["gc", "--older-than", "0s", "--keep", "1"]);
     assert_eq!(gone["removed"].as_array().unwrap().len(), 1, "{gone}");
     assert_eq!(stage.document(&["list"])["runs"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_run_of_which_everything_completed_has_nothing_to_retry() {
+    let stage = Stage::new(CHAIN_SCRIPT, CHAIN);
+    assert_eq!(stage.run(&["run", "plan.toml", "--param", "topic=errors"]).code, Some(0));
+    let run = stage.run(&["retry", "last"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("completed, so there is nothing to retry"), "{run:?}");
+    assert!(run.stderr.contains("--from TASK"), "{run:?}");
+    assert_eq!(stage.state(), "completed");
 }
 
 #[test]

@@ -36,7 +36,8 @@ impl Scheduler {
             return Ok(());
         }
         match (what, self.ended) {
-            (What::Reopened, None | Some(PlanEnding::Completed)) => return Err(Rejected::NotOver),
+            (What::Reopened, None) => return Err(Rejected::NotOver),
+            (What::Reopened, Some(PlanEnding::Completed)) => return Err(Rejected::AllDone),
             (What::Reopened, _) => return Ok(()),
             (_, Some(_)) => return Err(Rejected::Over),
             (_, None) => {}

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agents_install::{Entry, Installation, InstallationName, Source};
-use agents_system::{decode::Table, finding::Finding};
+use agents_system::{decode::Table, finding::Finding, nearest::quoted_list};
 
 use super::{
     Hook, gates,
@@ -44,6 +44,9 @@ pub const HOSTS: &[&str] = &[
     "zed",
 ];
 
+/// Those among them that never call a hook. What is for them is read, since others write it, and never runs; likewise.
+pub const WITHOUT_HOOKS: &[&str] = &["amp", "zed"];
+
 /// The wire format of our own.
 const NEUTRAL: &str = "symposium";
 
@@ -71,6 +74,7 @@ fn decode_one<'d>(table: Table<'d>, book: &mut Book<'d>) -> Option<Unchecked<'d>
     let event = table.choice("event", &events);
     let host = table.choice("agent", &hosts);
     let format = table.choice("format", &formats).unwrap_or(NEUTRAL);
+    doubt_that_it_runs(&table, &owner, [("agent", host), ("format", Some(format))]);
     let matcher = table.string("matcher").map(|matcher| matcher.to_string());
     let requirements = book.requirements(&table, &owner, &from);
     let command = book.command(&table, &owner, &from);
@@ -91,6 +95,22 @@ fn decode_one<'d>(table: Table<'d>, book: &mut Book<'d>) -> Option<Unchecked<'d>
         gate,
     };
     name.map(|_| Unchecked { hook, table })
+}
+
+/// Says so if no host ever calls the hook, or none speaks as it does.
+fn doubt_that_it_runs(table: &Table<'_>, owner: &str, said: [(&'static str, Option<&str>); 2]) {
+    for (key, host) in said {
+        let Some(host) = host.filter(|it| WITHOUT_HOOKS.contains(it)) else { continue };
+        let own = (key == "format").then_some(NEUTRAL);
+        let calling = HOSTS.iter().copied().filter(|it| !WITHOUT_HOOKS.contains(it));
+        let known: Vec<&str> = own.into_iter().chain(calling).collect();
+        let doubt =
+            Finding::warning(format!("hook `{owner}` can never run: `{host}` calls no hooks"))
+                .hint(format!("`{key}` can be {}", quoted_list(&known, "or")));
+        if let Some(value) = table.string(key) {
+            value.report(doubt);
+        }
+    }
 }
 
 /// Checks what can only be known when all installations are, and completes the requirements.

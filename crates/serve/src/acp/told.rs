@@ -1,5 +1,7 @@
 //! What happens, in the words of the protocol.
 
+use std::collections::HashMap;
+
 use agent_client_protocol::{
     Error,
     v1::schema::{
@@ -10,9 +12,9 @@ use agent_client_protocol::{
         UnstructuredCommandInput, Usage,
     },
 };
-use agents_model::{Message, Part, Role, message::ToolStatus};
+use agents_model::{Message, Part, Role, ToolInput, message::ToolStatus};
 use agents_task::{
-    Ending, Outcome,
+    Ending, Outcome, TaskId,
     broker::{Ask, Reply},
     event::{Event, ToolState, What},
     limits::Limit,
@@ -36,39 +38,53 @@ fn chunk(text: &str) -> ContentChunk {
     ContentChunk::new(ContentBlock::Text(TextContent::new(text)))
 }
 
-/// What an editor shows of something that happened. Of tasks that tasks start, only their calls.
-pub(super) fn update(event: &Event) -> Option<SessionUpdate> {
-    let is_first = event.path.depth() <= 1;
-    Some(match &event.what {
-        What::Text { text } if is_first => SessionUpdate::AgentMessageChunk(chunk(text)),
-        What::Thinking { text } if is_first => SessionUpdate::AgentThoughtChunk(chunk(text)),
-        What::Notice { message, .. } if is_first => {
-            SessionUpdate::AgentThoughtChunk(chunk(message))
-        }
-        What::ToolStarted { call, tool, input } => {
-            let own = title(tool, input);
-            let title = if is_first { own } else { format!("{}: {own}", event.path) };
-            let call = ToolCall::new(unique(event, call), title)
-                .kind(kind(tool))
-                .status(ToolCallStatus::InProgress)
-                .raw_input(input.clone());
-            SessionUpdate::ToolCall(call)
-        }
-        What::ToolEnded { call, state, .. } => {
-            let status = match state {
-                ToolState::Done => ToolCallStatus::Completed,
-                ToolState::Failed => ToolCallStatus::Failed,
-            };
-            let fields = ToolCallUpdateFields::new().status(status);
-            SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(unique(event, call), fields))
-        }
-        _ => return None,
-    })
+/// Tells what happens in one turn of a session.
+#[derive(Debug, Default)]
+pub(super) struct Teller {
+    /// The turn that each task is in.
+    turns: HashMap<TaskId, u64>,
 }
 
-/// Ids of calls are those of the model, and another task may have the same.
-fn unique(event: &Event, call: &str) -> String {
-    format!("{}/{call}", event.task.short())
+impl Teller {
+    /// What an editor shows of something that happened. Of tasks that tasks start, only their calls.
+    pub(super) fn update(&mut self, event: &Event) -> Option<SessionUpdate> {
+        let is_first = event.path.depth() <= 1;
+        Some(match &event.what {
+            What::Turn { number } => {
+                self.turns.insert(event.task, *number);
+                return None;
+            }
+            What::Text { text } if is_first => SessionUpdate::AgentMessageChunk(chunk(text)),
+            What::Thinking { text } if is_first => SessionUpdate::AgentThoughtChunk(chunk(text)),
+            What::Notice { message, .. } if is_first => {
+                SessionUpdate::AgentThoughtChunk(chunk(message))
+            }
+            What::ToolStarted { call, tool, input } => {
+                let own = title(tool, input);
+                let title = if is_first { own } else { format!("{}: {own}", event.path) };
+                let call = ToolCall::new(self.unique(event, call), title)
+                    .kind(kind(tool))
+                    .status(ToolCallStatus::InProgress)
+                    .raw_input(input.clone());
+                SessionUpdate::ToolCall(call)
+            }
+            What::ToolEnded { call, state, .. } => {
+                let status = match state {
+                    ToolState::Done => ToolCallStatus::Completed,
+                    ToolState::Failed => ToolCallStatus::Failed,
+                };
+                let fields = ToolCallUpdateFields::new().status(status);
+                SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(self.unique(event, call), fields))
+            }
+            _ => return None,
+        })
+    }
+
+    /// Ids of calls are those of the model: another task may have the same, and where a provider gives none, every answer has.
+    fn unique(&self, event: &Event, call: &str) -> String {
+        let turn = self.turns.get(&event.task).copied().unwrap_or_default();
+        format!("{}/{turn}/{call}", event.task.short())
+    }
 }
 
 /// What a call is about, in one line.
@@ -121,7 +137,7 @@ pub(super) fn ended(outcome: &Outcome) -> Result<PromptResponse, Error> {
 
 /// Everything that was said, once more.
 pub(super) fn everything(messages: &[Message]) -> Vec<SessionUpdate> {
-    let mut updates = Vec::new();
+    let (mut updates, mut calls) = (Vec::new(), Replayed::default());
     for message in messages {
         for part in &message.parts {
             updates.push(match part {
@@ -131,8 +147,11 @@ pub(super) fn everything(messages: &[Message]) -> Vec<SessionUpdate> {
                 Part::Text(text) => SessionUpdate::AgentMessageChunk(chunk(text)),
                 Part::Thinking(_) => continue,
                 Part::ToolCall(call) => {
-                    let input = serde_json::to_value(&call.input).unwrap_or_default();
-                    let told = ToolCall::new(call.id.clone(), title(&call.name, &input))
+                    let input = match &call.input {
+                        ToolInput::Json(value) => value.clone(),
+                        ToolInput::Raw(text) => Value::from(text.as_str()),
+                    };
+                    let told = ToolCall::new(calls.begin(&call.id), title(&call.name, &input))
                         .kind(kind(&call.name))
                         .status(ToolCallStatus::InProgress)
                         .raw_input(input);
@@ -146,12 +165,33 @@ pub(super) fn everything(messages: &[Message]) -> Vec<SessionUpdate> {
                     let text = ContentBlock::Text(TextContent::new(result.content.clone()));
                     let content = vec![ToolCallContent::Content(Content::new(text))];
                     let fields = ToolCallUpdateFields::new().status(status).content(content);
-                    SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(result.id.clone(), fields))
+                    SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(calls.of(&result.id), fields))
                 }
             });
         }
     }
     updates
+}
+
+/// The calls of a conversation, numbered: answers, and the tasks that it consists of, have the same ids again.
+#[derive(Debug, Default)]
+struct Replayed {
+    number: u64,
+    /// The numbers of the last calls with these ids.
+    last: HashMap<String, u64>,
+}
+
+impl Replayed {
+    fn begin(&mut self, id: &str) -> String {
+        self.number += 1;
+        self.last.insert(id.to_owned(), self.number);
+        self.of(id)
+    }
+
+    fn of(&self, id: &str) -> String {
+        let number = self.last.get(id).copied().unwrap_or_default();
+        format!("said/{number}/{id}")
+    }
 }
 
 /// What can be typed.
@@ -204,4 +244,60 @@ fn offered(reply: Reply, question: &Question) -> String {
 /// What was answered to it.
 pub(super) fn reply(option: &str) -> Reply {
     ANSWERS.iter().find(|it| it.0 == option).map_or(Reply::No, |it| it.2)
+}
+
+#[cfg(test)]
+mod tests {
+    use agents_model::ToolResult;
+    use agents_task::TaskPath;
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(id: &str, input: ToolInput) -> Part {
+        let name = "bash".to_owned();
+        Part::ToolCall(agents_model::ToolCall { id: id.to_owned(), name, input, signature: None })
+    }
+
+    fn answer(id: &str) -> Part {
+        let (name, content) = ("bash".to_owned(), "done".to_owned());
+        Part::ToolResult(ToolResult { id: id.to_owned(), name, content, status: ToolStatus::Done })
+    }
+
+    #[test]
+    fn calls_that_are_told_once_more_have_ids_of_their_own_and_say_what_they_are_about() {
+        let said = [
+            (Role::Assistant, call("call_0", ToolInput::Json(json!({"command": "cargo test"})))),
+            (Role::User, answer("call_0")),
+            (Role::Assistant, call("call_0", ToolInput::Raw("{command".to_owned()))),
+            (Role::User, answer("call_0")),
+        ];
+        let said = said.map(|(role, part)| Message { role, parts: vec![part] });
+        let told = serde_json::to_value(everything(&said)).unwrap();
+        let ids: Vec<&Value> = (0..4).map(|at| &told[at]["toolCallId"]).collect();
+        assert!(ids[0] == ids[1] && ids[2] == ids[3] && ids[0] != ids[2], "{ids:?}");
+        assert_eq!(
+            (&told[0]["title"], &told[0]["rawInput"]),
+            (&json!("bash cargo test"), &json!({"command": "cargo test"}))
+        );
+        assert_eq!((&told[2]["title"], &told[2]["rawInput"]), (&json!("bash"), &json!("{command")));
+    }
+
+    #[test]
+    fn calls_of_every_answer_have_ids_of_their_own() {
+        let (task, path) = (TaskId::new(), TaskPath::root());
+        let mut teller = Teller::default();
+        let mut id = |what: What| {
+            let update = teller.update(&Event { task, path: path.clone(), what });
+            update.map(|it| serde_json::to_value(it).unwrap()["toolCallId"].clone())
+        };
+        let started = || {
+            let (call, tool) = ("call_0".to_owned(), "bash".to_owned());
+            What::ToolStarted { call, tool, input: json!({}) }
+        };
+        assert_eq!(id(What::Turn { number: 1 }), None);
+        let first = id(started());
+        assert_eq!(id(What::Turn { number: 2 }), None);
+        assert!(first.is_some() && id(started()) != first);
+    }
 }

@@ -61,12 +61,37 @@ struct Known {
     path: TaskPath,
     by: Asker,
     waits: Waits,
+    call: Call,
+}
+
+/// The call that started tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Call(u64);
+
+/// What is known of all clients.
+#[derive(Default)]
+struct Book {
+    calls: u64,
+    tasks: Vec<Known>,
+    /// What all tasks of a call may do. It is kept here because one queue of questions serves all clients, and what one of them agreed
+    /// to is nothing that another one did.
+    agreed: Vec<(Call, Question)>,
+}
+
+/// What becomes of a question.
+enum Put {
+    /// It was agreed to before.
+    Agreed,
+    /// Somebody is asked.
+    To(Asker, Call),
+    /// Nobody is.
+    Nobody,
 }
 
 /// Whose tasks they are.
 #[derive(Clone)]
 pub(super) struct Clients {
-    known: Arc<Mutex<Vec<Known>>>,
+    book: Arc<Mutex<Book>>,
     asked: Arc<AtomicU64>,
     /// Whether tasks in the background may ask for secrets.
     background: secret::Asks,
@@ -74,74 +99,111 @@ pub(super) struct Clients {
 
 impl Clients {
     pub(super) fn new(background: secret::Asks) -> Self {
-        Self { known: Arc::default(), asked: Arc::default(), background }
+        Self { book: Arc::default(), asked: Arc::default(), background }
     }
 
     /// These tasks, and all that they start, are this client's.
     pub(super) fn started(&self, paths: &[TaskPath], by: &Asker, waits: Waits) {
-        let mut known = self.lock();
-        let task = |path: &TaskPath| Known { path: path.clone(), by: by.clone(), waits };
-        known.extend(paths.iter().map(task));
-        let too_many = known.len().saturating_sub(REMEMBERED);
-        known.drain(..too_many);
+        let mut book = self.lock();
+        book.calls += 1;
+        let call = Call(book.calls);
+        let task = |path: &TaskPath| Known { path: path.clone(), by: by.clone(), waits, call };
+        book.tasks.extend(paths.iter().map(task));
+        let too_many = book.tasks.len().saturating_sub(REMEMBERED);
+        book.tasks.drain(..too_many);
+        let Book { tasks, agreed, .. } = &mut *book;
+        agreed.retain(|(call, _)| tasks.iter().any(|it| it.call == *call));
     }
 
     /// Who is asked for a task, if anybody is.
-    fn of(&self, path: &TaskPath, question: &Question) -> Option<Asker> {
+    fn put(&self, path: &TaskPath, question: &Question) -> Put {
         // The last one: names may come again.
-        let known = self.lock();
-        let task = known.iter().rev().find(|it| path.is_within(&it.path))?;
+        let book = self.lock();
+        let Some(task) = book.tasks.iter().rev().find(|it| path.is_within(&it.path)) else {
+            return Put::Nobody;
+        };
+        if book.agreed.iter().any(|(call, it)| *call == task.call && covers(it, question)) {
+            return Put::Agreed;
+        }
         let is_secret = matches!(question.why, Why::Secret(_));
-        let unasked =
-            is_secret && task.waits == Waits::No && self.background == secret::Asks::Nobody;
-        (!unasked).then(|| task.by.clone())
+        if is_secret && task.waits == Waits::No && self.background == secret::Asks::Nobody {
+            return Put::Nobody;
+        }
+        Put::To(task.by.clone(), task.call)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Answers everything that is asked, as long as there is somebody who asks. Several questions wait at the same time.
     pub(super) async fn answer(self, mut asks: Asks, patience: Duration) {
         while let Some(ask) = asks.recv().await {
-            // One that is dropped without an answer is a no, and it is told that nobody is there.
-            if let Some(asker) = self.of(&ask.path, &ask.question) {
-                let number = self.asked.fetch_add(1, Ordering::Relaxed);
-                tokio::spawn(one(asker, ask, number, patience));
+            match self.put(&ask.path, &ask.question) {
+                Put::Agreed => agree(ask),
+                Put::To(asker, call) => {
+                    tokio::spawn(self.clone().ask(asker, call, ask, patience));
+                }
+                // One that is dropped without an answer is a no, and it is told that nobody is there.
+                Put::Nobody => {}
             }
+        }
+    }
+
+    async fn ask(self, asker: Asker, call: Call, ask: Ask, patience: Duration) {
+        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        match one(asker, &ask, number, patience).await {
+            Some(Reply::Tree) => {
+                self.lock().agreed.push((call, ask.question.clone()));
+                agree(ask);
+            }
+            Some(reply) => ask.answer(reply),
+            None => {}
         }
     }
 }
 
-async fn one(asker: Asker, ask: Ask, number: u64, patience: Duration) {
-    if ask.is_over() {
-        return;
+/// Whether what was agreed to is the same as what is asked. Of secrets the name counts, whoever wants it and why.
+fn covers(agreed: &Question, asked: &Question) -> bool {
+    match (&agreed.why, &asked.why) {
+        (Why::Secret(_), Why::Secret(_)) => agreed.about == asked.about,
+        _ => agreed.is_like(asked),
     }
-    let Some(requested_schema) = schema(&ask.question) else { return };
+}
+
+/// Agrees to what all tasks of a call may do; the next of them asks again, and is answered here.
+fn agree(ask: Ask) {
+    let reply = match ask.question.why {
+        // Otherwise it would be taken away after a while.
+        Why::Secret(_) => Reply::Task,
+        _ => Reply::Once,
+    };
+    ask.answer(reply);
+}
+
+/// What somebody answers. If nobody can be asked, or nobody answers, dropping the question says so.
+async fn one(asker: Asker, ask: &Ask, number: u64, patience: Duration) -> Option<Reply> {
+    if ask.is_over() {
+        return None;
+    }
+    let requested_schema = schema(&ask.question)?;
     let message = format!("{}: {}", ask.path, ask.question);
     let question =
         ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
-    // If nobody can be asked, dropping the question says so.
     let answer = match asker {
         Asker::Client(peer) => {
             if !peer.supported_elicitation_modes().contains(&ElicitationMode::Form) {
-                return;
+                return None;
             }
-            match peer.create_elicitation_with_timeout(question, Some(patience)).await {
-                Ok(answer) => answer,
-                Err(_) => return,
-            }
+            peer.create_elicitation_with_timeout(question, Some(patience)).await.ok()?
         }
         Asker::Task(task) => {
             let question = InputRequest::Elicitation(ElicitRequest::new(question));
             let asked = task.request_input(format!("ask-{number}"), question);
-            match tokio::time::timeout(patience, asked).await.map(|it| it.map(parse)) {
-                Ok(Ok(Some(answer))) => answer,
-                _ => return,
-            }
+            parse(tokio::time::timeout(patience, asked).await.ok()?.ok()?)?
         }
     };
-    ask.answer(reply(&answer));
+    Some(reply(&answer))
 }
 
 fn parse(answer: serde_json::Value) -> Option<ElicitResult> {

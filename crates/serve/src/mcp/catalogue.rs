@@ -79,7 +79,7 @@ impl Verb {
                  permissions, and know nothing of this conversation: say everything that they need. With `background` it comes back at once."
             }
             Self::TaskStatus => {
-                "Reports the state of tasks: running or ended, and with which result. Can wait for them with `wait_seconds`."
+                "Reports the state of tasks: running or ended, and, of those named in `ids`, with which result. Can wait for them with `wait_seconds`."
             }
             Self::TaskOutput => {
                 "Reads the whole result of a task, or its transcript, a page at a time."

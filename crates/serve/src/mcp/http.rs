@@ -1,14 +1,15 @@
 //! The same over streamable HTTP: one server for all clients that have the token.
 
+mod sessions;
+
 use std::{io, sync::Arc};
 
 use axum::Router;
-use rmcp::transport::streamable_http_server::{
-    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
-};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use self::sessions::Sessions;
 use super::Door;
 use crate::{
     http::{self, Guard, Said, Token},
@@ -54,7 +55,7 @@ where
     let config = StreamableHttpServerConfig::default()
         .with_max_request_body_bytes(MAX_MESSAGE)
         .with_cancellation_token(door.over.clone());
-    let sessions = Arc::new(LocalSessionManager::default());
+    let sessions = Arc::new(Sessions::default());
     let own = door.clone();
     let service = StreamableHttpService::new(move || Ok(own.clone()), sessions, config);
     let router = Router::new().route_service("/mcp", service);

@@ -17,12 +17,43 @@ use crate::{
 
 /// How much of a result comes with it; the rest is read in pages.
 const SHOWN: usize = 50_000;
+/// How much of all results of one answer comes with it.
+const SHOWN_OF_ALL: usize = 200_000;
 
 /// Tasks, in the order in which they were asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TaskList {
     /// The tasks
     pub tasks: Vec<TaskView>,
+    /// How many others have ended longer ago and are not listed; their ids find them
+    #[serde(skip_serializing_if = "is_none")]
+    pub more: usize,
+}
+
+/// Whether there are no more; serde wants a reference.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_none(more: &usize) -> bool {
+    *more == 0
+}
+
+impl TaskList {
+    /// These, with as much of their results as one answer may have.
+    #[must_use]
+    pub fn with_results(mut tasks: Vec<TaskView>) -> Self {
+        let size = |it: &TaskView| it.result.as_ref().map_or(0, size);
+        if tasks.iter().map(size).sum::<usize>() > SHOWN_OF_ALL {
+            let share = SHOWN_OF_ALL / tasks.len();
+            tasks.iter_mut().for_each(|it| it.cut_to(share));
+        }
+        Self { tasks, more: 0 }
+    }
+
+    /// An overview: these, without their results.
+    #[must_use]
+    pub fn overview(mut tasks: Vec<TaskView>, more: usize) -> Self {
+        tasks.iter_mut().for_each(TaskView::leave_out_result);
+        Self { tasks, more }
+    }
 }
 
 /// A task.
@@ -51,7 +82,7 @@ pub struct TaskView {
     /// What is wrong with the result
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<String>,
-    /// Whether the result is only its beginning; `task_output` has all of it
+    /// Whether the result is only its beginning, or left out; `task_output` has all of it
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
     /// What it changed
@@ -113,7 +144,10 @@ impl TaskView {
 
     fn ended(self, outcome: &Outcome) -> Self {
         let report = &outcome.report;
-        let (result, cut) = result(outcome).map_or((None, false), shortened);
+        let (result, cut) = match result(outcome) {
+            Some(whole) => shortened(whole, SHOWN),
+            None => (None, false),
+        };
         let invalid = match report.output.as_ref().map(|it| &it.validity) {
             Some(Validity::Invalid(issues)) => issues.iter().map(ToString::to_string).collect(),
             _ => Vec::new(),
@@ -143,6 +177,17 @@ impl TaskView {
             ..self
         }
     }
+
+    fn cut_to(&mut self, most: usize) {
+        let Some(whole) = self.result.take() else { return };
+        let (result, is_cut) = shortened(whole, most);
+        self.result = result;
+        self.cut |= is_cut;
+    }
+
+    fn leave_out_result(&mut self) {
+        self.cut |= self.result.take().is_some();
+    }
 }
 
 /// What a task handed in, or else the last that it said.
@@ -152,20 +197,21 @@ pub(super) fn result(outcome: &Outcome) -> Option<Value> {
     report.output.as_ref().map(|it| it.value.clone()).or_else(said)
 }
 
+/// How long a result is.
+fn size(value: &Value) -> usize {
+    value.as_str().map_or_else(|| value.to_string().len(), str::len)
+}
+
 /// The whole of it, or as a text the beginning of what is too long.
-fn shortened(value: Value) -> (Option<Value>, bool) {
-    let text = match &value {
-        Value::String(text) if text.len() <= SHOWN => return (Some(value), false),
-        Value::String(text) => text.clone(),
-        other => {
-            let text = other.to_string();
-            if text.len() <= SHOWN {
-                return (Some(value), false);
-            }
-            text
-        }
+fn shortened(value: Value, most: usize) -> (Option<Value>, bool) {
+    if size(&value) <= most {
+        return (Some(value), false);
+    }
+    let text = match value {
+        Value::String(text) => text,
+        other => other.to_string(),
     };
-    (Some(Value::from(&text[..text.floor_char_boundary(SHOWN)])), true)
+    (Some(Value::from(&text[..text.floor_char_boundary(most)])), true)
 }
 
 /// A part of what a task leaves.
@@ -249,4 +295,38 @@ pub struct ToolList {
 pub struct ToolAnswer {
     /// What it said
     pub output: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(result: Value) -> TaskView {
+        TaskView { state: "completed".to_owned(), result: Some(result), ..TaskView::default() }
+    }
+
+    #[test]
+    fn one_answer_has_only_so_much_of_all_results() {
+        let long =
+            |at: usize| if at == 7 { Value::from("short") } else { Value::from("x".repeat(SHOWN)) };
+        let list = TaskList::with_results((0..30).map(|at| ended(long(at))).collect());
+        assert!(serde_json::to_string(&list).unwrap().len() < SHOWN_OF_ALL + 10_000);
+        for (at, task) in list.tasks.iter().enumerate() {
+            assert_eq!(task.cut, at != 7, "{at}");
+        }
+        // A few have all of theirs.
+        let few = TaskList::with_results((0..4).map(|at| ended(long(at))).collect());
+        assert!(few.tasks.iter().all(|it| !it.cut));
+    }
+
+    #[test]
+    fn an_overview_says_that_results_are_left_out() {
+        let tasks = vec![ended(Value::from("x")), TaskView::default()];
+        let told = serde_json::to_value(TaskList::overview(tasks, 3)).unwrap();
+        assert_eq!(
+            (&told["tasks"][0]["cut"], &told["more"]),
+            (&Value::from(true), &Value::from(3))
+        );
+        assert!(told["tasks"][0].get("result").is_none() && told["tasks"][1].get("cut").is_none());
+    }
 }

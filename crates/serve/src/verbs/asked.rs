@@ -115,7 +115,7 @@ impl Assignment {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskStatus {
-    /// Their ids, or parts that tell them from others; all tasks of this connection if there are none
+    /// Their ids, or parts that tell them from others; without any, an overview of all tasks of this connection, without their results
     #[serde(default)]
     pub ids: Vec<String>,
     /// Wait up to so many seconds (at most 600) until none of them runs any more

@@ -235,6 +235,19 @@ fn what_the_user_edited_is_taken_back_only_if_they_say_so() {
 }
 
 #[test]
+fn half_a_record_of_a_killed_sync_goes_with_the_next_one_and_nothing_else_does() {
+    let scratch = Scratch::new();
+    let world = World::at(scratch.root());
+    let beside = |name: &str| world.places().ledger.with_file_name(name);
+    let (half, other) = (beside(".writing-ledger.json.J8WWBs"), beside(".writing-token.J8WWBs"));
+    for file in [&half, &other] {
+        agents_testkit::scratch::write(file, "{");
+    }
+    world.sync(&guide(&world, &["skills"]));
+    assert!(!half.exists() && other.exists());
+}
+
+#[test]
 fn what_is_ours_must_be_known_before_anything_is_written() {
     let scratch = Scratch::new();
     let world = World::at(scratch.root());

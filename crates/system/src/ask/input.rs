@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::AskError;
+use super::{AskError, Withdrawal};
 use crate::process::{interrupted, listen_for_interrupts};
 
 /// More than anybody types between two looks; what follows is read next time.
@@ -26,9 +26,17 @@ pub(super) fn listen() {
     listen_for_interrupts();
 }
 
+/// An error if there will be no answer, whatever is typed.
+fn go_on(withdrawal: &Withdrawal) -> Result<(), AskError> {
+    if interrupted() {
+        return Err(AskError::Interrupted);
+    }
+    if withdrawal.is_withdrawn() { Err(AskError::Withdrawn) } else { Ok(()) }
+}
+
 /// Waits for the next bytes; `None` for a tenth of a second, after which the caller may look around.
 #[cfg(unix)]
-pub(super) fn wait(patience: Option<Duration>) -> Result<Typed, AskError> {
+pub(super) fn wait(patience: Option<Duration>, withdrawal: &Withdrawal) -> Result<Typed, AskError> {
     use rustix::{
         event::{PollFd, PollFlags, Timespec, poll},
         io::Errno,
@@ -36,9 +44,7 @@ pub(super) fn wait(patience: Option<Duration>) -> Result<Typed, AskError> {
     };
     let until = Instant::now() + patience.unwrap_or(GLANCE);
     loop {
-        if interrupted() {
-            return Err(AskError::Interrupted);
-        }
+        go_on(withdrawal)?;
         let left = until.saturating_duration_since(Instant::now()).min(GLANCE);
         let left = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
         let stdin = stdin();
@@ -64,10 +70,10 @@ pub(super) fn wait(patience: Option<Duration>) -> Result<Typed, AskError> {
 
 /// The next line, without its end.
 #[cfg(unix)]
-pub(super) fn line() -> Result<String, AskError> {
+pub(super) fn line(withdrawal: &Withdrawal) -> Result<String, AskError> {
     let mut line = Vec::new();
     loop {
-        let Typed::Bytes(bytes) = wait(None)? else { continue };
+        let Typed::Bytes(bytes) = wait(None, withdrawal)? else { continue };
         line.extend(bytes);
         if line.ends_with(b"\n") || line.len() > AT_ONCE {
             return Ok(String::from_utf8_lossy(&line).trim().to_owned());
@@ -77,10 +83,12 @@ pub(super) fn line() -> Result<String, AskError> {
 
 /// The next line, without its end.
 #[cfg(not(unix))]
-pub(super) fn line() -> Result<String, AskError> {
+pub(super) fn line(withdrawal: &Withdrawal) -> Result<String, AskError> {
     let mut line = String::new();
-    match io::stdin().read_line(&mut line)? {
-        0 => Err(AskError::Interrupted),
-        _ => Ok(line.trim().to_owned()),
+    let length = io::stdin().read_line(&mut line)?;
+    if length == 0 {
+        return Err(AskError::Interrupted);
     }
+    go_on(withdrawal)?;
+    Ok(line.trim().to_owned())
 }

@@ -14,7 +14,7 @@ use rustix::{
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
-    AskError, Colors,
+    AskError, Colors, Withdrawal,
     input::{self, Typed},
     key::{Decoded, Key, decode},
     menu::{Line, Menu, Step, Tone},
@@ -26,11 +26,15 @@ const ONE_KEY: Duration = Duration::from_millis(100);
 const HIDE_CURSOR: &str = "\x1b[?25l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 
-pub(super) fn ask(mut menu: Menu<'_>, colors: Colors) -> Result<Vec<usize>, AskError> {
+pub(super) fn ask(
+    mut menu: Menu<'_>,
+    colors: Colors,
+    withdrawal: &Withdrawal,
+) -> Result<Vec<usize>, AskError> {
     input::listen();
     let raw = Raw::enter()?;
     let mut drawing = Drawing { colors, drawn: Vec::new(), size: Size::now() };
-    let answer = answer(&mut menu, &mut drawing);
+    let answer = answer(&mut menu, &mut drawing, withdrawal);
     let left = match &answer {
         Ok(picked) => cut(&menu.answered(picked), drawing.size.columns.saturating_sub(1)),
         Err(_) => String::new(),
@@ -41,7 +45,11 @@ pub(super) fn ask(mut menu: Menu<'_>, colors: Colors) -> Result<Vec<usize>, AskE
     answer
 }
 
-fn answer(menu: &mut Menu<'_>, drawing: &mut Drawing) -> Result<Vec<usize>, AskError> {
+fn answer(
+    menu: &mut Menu<'_>,
+    drawing: &mut Drawing,
+    withdrawal: &Withdrawal,
+) -> Result<Vec<usize>, AskError> {
     let mut typed: Vec<u8> = Vec::new();
     drawing.draw(menu)?;
     loop {
@@ -52,7 +60,7 @@ fn answer(menu: &mut Menu<'_>, drawing: &mut Drawing) -> Result<Vec<usize>, AskE
             }
             Decoded::Incomplete => {
                 let patience = (!typed.is_empty()).then_some(ONE_KEY);
-                match input::wait(patience)? {
+                match input::wait(patience, withdrawal)? {
                     Typed::Bytes(bytes) => {
                         typed.extend(bytes);
                         continue;

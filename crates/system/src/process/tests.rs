@@ -163,6 +163,14 @@ fn one_that_cannot_start_does_not_stop_the_others() {
 }
 
 #[test]
+fn a_deadline_beyond_all_clocks_is_no_deadline() {
+    let endless = sh("echo out").deadline(Duration::MAX);
+    let jobs = [Job { call: &endless, stdin: b"" }];
+    let bounds = Bounds { whole: Duration::MAX, grace: Duration::MAX, ..BOUNDS };
+    assert_eq!(run_together(&jobs, bounds)[0].stdout, b"out\n");
+}
+
+#[test]
 fn writing_to_the_device_of_a_stream_loses_nothing() {
     let ran = together(&["echo one >&2; echo two > /dev/stderr; echo three >&2"], b"", BOUNDS);
     assert_eq!(ran[0].stderr, b"one\ntwo\nthree\n");

@@ -15,6 +15,7 @@ use std::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{Call, ProcessError, Signal, end_group, interrupted};
+use crate::span;
 
 /// How often we look when the system cannot tell us that a child has ended.
 const GLANCE: Duration = Duration::from_millis(2);
@@ -123,7 +124,7 @@ struct Ready {
 impl<'a> Place<'a> {
     fn start(job: &Job<'a>, start: Instant, bounds: Bounds) -> Self {
         let since = Instant::now();
-        match Running::start(job, since, start + bounds.whole) {
+        match Running::start(job, since, span::after(start, bounds.whole)) {
             Ok(running) => Self::Running(Box::new(running)),
             Err(error) => Self::Over(Ran {
                 ending: Err(error),
@@ -163,7 +164,7 @@ impl<'a> Running<'a> {
         let mut running = Self {
             call,
             since,
-            deadline: (since + call.deadline).min(whole),
+            deadline: span::after(since, call.deadline).min(whole),
             over: end_of(&child),
             stdin: child.stdin.take().map(|pipe| (pipe, job.stdin)),
             stdout: Heard { pipe: child.stdout.take(), bytes: Vec::new() },
@@ -225,7 +226,7 @@ impl<'a> Running<'a> {
     fn ask(&mut self, why: ProcessError, now: Instant, bounds: Bounds) {
         end_group(&self.child, Signal::Terminate);
         self.stdin = None;
-        self.asked = Some((why, now + bounds.grace));
+        self.asked = Some((why, span::after(now, bounds.grace)));
     }
 
     fn force(&mut self) {

@@ -23,6 +23,8 @@ use super::{
 /// How long a collector may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 const SERVICE: &str = "cargo-agents";
+/// What spans are sent to below the address of a collector.
+const TRACES: &str = "/v1/traces";
 
 /// Whether what was said is in spans.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,9 +36,19 @@ pub enum Content {
     Shown,
 }
 
+/// Whether the file allows it at all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Wanted {
+    #[default]
+    Yes,
+    No,
+}
+
 /// What the configuration and the environment say about spans.
 #[derive(Debug, Clone)]
 pub struct TelemetrySettings {
+    /// Whether they go anywhere, as far as the file is concerned: `enabled`.
+    pub(super) wanted: Wanted,
     /// Where they go, with the whole path: `endpoint`. Nowhere, if nobody says.
     pub endpoint: Option<String>,
     /// What goes along with them.
@@ -58,6 +70,7 @@ pub struct TelemetrySettings {
 impl Default for TelemetrySettings {
     fn default() -> Self {
         Self {
+            wanted: Wanted::Yes,
             endpoint: None,
             headers: Vec::new(),
             service: SERVICE.to_owned(),
@@ -110,6 +123,7 @@ impl TelemetrySettings {
         }
         // Symposium's own word, for a log of its own: what is not wanted there is not wanted here.
         if table.boolean("enabled") == Some(false) {
+            self.wanted = Wanted::No;
             self.endpoint = None;
         }
         table.deny_unknown();
@@ -187,8 +201,11 @@ impl TelemetrySettings {
     pub fn settings(dirs: &Dirs) -> Result<Vec<Setting>, ConfigError> {
         let file = Config::file(dirs);
         let settings = Self::parse(&file, &Config::text(&file)?)?;
-        let mut shown: Vec<(&'static str, Value)> = Vec::new();
-        shown.extend(settings.endpoint.map(|it| ("endpoint", json!(it))));
+        let mut shown: Vec<(&'static str, Value)> =
+            vec![("enabled", json!(settings.wanted == Wanted::Yes))];
+        // As it is written there: the path comes from us.
+        let written = |it: String| it.strip_suffix(TRACES).map_or(it.clone(), str::to_owned);
+        shown.extend(settings.endpoint.map(|it| ("endpoint", json!(written(it)))));
         shown.push(("service-name", json!(settings.service)));
         shown.push(("content", json!(settings.content == Content::Shown)));
         Config::of_table(dirs, &["telemetry"], shown)
@@ -197,7 +214,7 @@ impl TelemetrySettings {
 
 /// Where spans go below the address of a collector.
 fn below(endpoint: &str) -> String {
-    format!("{}/v1/traces", endpoint.trim().trim_end_matches('/'))
+    format!("{}{TRACES}", endpoint.trim().trim_end_matches('/'))
 }
 
 /// `name=value,name=value`, with values in percent-encoding.

@@ -9,7 +9,7 @@ use agents_system::{
 };
 use serde_json::{Value, json};
 
-use super::{ConfiguredReach, ConfiguredServer, Enabled, ServerTrust, ToolSettings};
+use super::{ConfiguredReach, ConfiguredServer, Enabled, FetchSettings, ServerTrust, ToolSettings};
 use crate::tools::web::PrivateAddresses;
 
 impl ToolSettings {
@@ -44,14 +44,15 @@ impl ToolSettings {
     }
 
     fn of_web(&self, table: Option<&Table<'_>>) -> Vec<Setting> {
-        let fetch = &self.web.fetch;
-        let mut all = vec![Setting::of(table, "web", "fetch", json!(fetch.is_some()))];
-        if let Some(fetch) = fetch {
-            let hosts: Vec<&str> = fetch.sites.hosts().collect();
-            let private = fetch.private == PrivateAddresses::Allowed;
-            all.push(Setting::of(table, "web", "hosts", json!(hosts)));
-            all.push(Setting::of(table, "web", "private-addresses", json!(private)));
-        }
+        let pages = table.map(FetchSettings::read).unwrap_or_default();
+        let hosts: Vec<&str> = pages.sites.hosts().collect();
+        let private = pages.private == PrivateAddresses::Allowed;
+        let of = |key, value| Setting::of(table, "web", key, value);
+        let mut all = vec![
+            of("fetch", json!(self.web.fetch.is_some())),
+            of("hosts", json!(hosts)),
+            of("private-addresses", json!(private)),
+        ];
         if let Some(search) = &self.web.search {
             let table = table.and_then(|table| table.table("search"));
             let of = |key, value| Setting::of(table.as_ref(), "web.search", key, value);

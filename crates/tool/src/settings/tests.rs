@@ -159,6 +159,8 @@ fn the_web_is_what_the_user_says() {
     assert_eq!((some.sites, some.private), (Sites::new(["docs.rs"]), PrivateAddresses::Allowed));
     let unused = parse("[web]\nhosts = [\"docs.rs\"]\n").unwrap();
     assert_eq!(unused.findings[0].message, "`hosts` in [web] has no effect without `fetch = true`");
+    let nothing = parse("[web]\nfetch = false\nhosts = []\nprivate-addresses = false\n").unwrap();
+    assert_eq!(nothing.findings, [], "what says nothing is as good as not there");
     let search = web("search = { provider = \"brave\" }").search.unwrap();
     assert_eq!(
         (search.service, search.url.as_str()),

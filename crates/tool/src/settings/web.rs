@@ -18,7 +18,7 @@ pub struct WebSettings {
 }
 
 /// Which pages may be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FetchSettings {
     /// On which hosts.
     pub sites: Sites,
@@ -43,32 +43,20 @@ impl WebSettings {
     pub(super) fn decode(table: &Table<'_>) -> Self {
         remote::refuse_secrets(table);
         remote::deny_others(table, &Self::KEYS);
-        let hosts = table.strings("hosts");
-        for host in &hosts {
-            let name = host.strip_prefix("*.").unwrap_or(host);
-            let fine =
-                |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ':' | '[' | ']');
-            if name.is_empty() || !name.chars().all(fine) {
-                host.report(
-                    Finding::error(format!("`{host}` is not the name of a host"))
-                        .hint("`docs.rs` is this host, `*.rust-lang.org` all below that name"),
-                );
-            }
-        }
-        let private = match table.boolean("private-addresses") {
-            Some(true) => PrivateAddresses::Allowed,
-            _ => PrivateAddresses::Refused,
-        };
         let fetch = table.boolean("fetch").unwrap_or_default();
-        for key in ["hosts", "private-addresses"] {
-            if !fetch && table.has(key) {
-                let message = format!("`{key}` in [web] has no effect without `fetch = true`");
-                table.report(Finding::warning(message));
-            }
+        let pages = FetchSettings::read(table);
+        let restricts = [
+            ("hosts", pages.sites.hosts().next().is_some()),
+            ("private-addresses", pages.private == PrivateAddresses::Allowed),
+        ];
+        for (key, _) in
+            restricts.into_iter().filter(|(_, says_something)| !fetch && *says_something)
+        {
+            let message = format!("`{key}` in [web] has no effect without `fetch = true`");
+            table.report(Finding::warning(message));
         }
-        let sites = Sites::new(hosts.iter().map(Text::as_str));
         Self {
-            fetch: fetch.then_some(FetchSettings { sites, private }),
+            fetch: fetch.then_some(pages),
             search: table
                 .table("search")
                 .and_then(|it| SearchSettings::decode(&it.labelled("[web.search]"))),
@@ -122,6 +110,29 @@ impl SearchSettings {
 }
 
 impl FetchSettings {
+    /// What `[web]` says about pages, whether they may be read or not.
+    pub(super) fn read(table: &Table<'_>) -> Self {
+        let hosts = table.strings("hosts");
+        for host in &hosts {
+            let name = host.strip_prefix("*.").unwrap_or(host);
+            let fine =
+                |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ':' | '[' | ']');
+            if name.is_empty() || !name.chars().all(fine) {
+                host.report(
+                    Finding::error(format!("`{host}` is not the name of a host"))
+                        .hint("`docs.rs` is this host, `*.rust-lang.org` all below that name"),
+                );
+            }
+        }
+        Self {
+            sites: Sites::new(hosts.iter().map(Text::as_str)),
+            private: match table.boolean("private-addresses") {
+                Some(true) => PrivateAddresses::Allowed,
+                _ => PrivateAddresses::Refused,
+            },
+        }
+    }
+
     /// The tool.
     #[must_use]
     pub fn tool(&self) -> WebFetch {

@@ -48,6 +48,16 @@ fn what_takes_too_long_is_stopped_politely_and_then_by_force() {
 }
 
 #[test]
+fn a_timeout_beyond_all_clocks_is_bounded_by_the_time_of_the_call() {
+    let mut agent = Agent::new();
+    let input = |command: &str| json!({"command": command, "timeout": u64::MAX});
+    assert_eq!(agent.ok("bash", input("echo out")), "out");
+    agent.context.deadline = Instant::now() + Duration::from_millis(1900);
+    let said = agent.refused("bash", input("sleep 100"));
+    assert!(said.contains("[stopped: it did not end within 1 s]"), "{said}");
+}
+
+#[test]
 fn cancelling_stops_it() {
     let agent = Agent::new();
     let token = agent.context.cancelled.clone();

@@ -18,6 +18,18 @@ pub(super) fn check(machine: &Machine<'_>) -> Vec<Problem> {
         Ok(config) => config_problems(config, machine),
         Err(findings) => broken(findings, machine),
     };
+    for table in &machine.tables {
+        let more = match table {
+            Ok(doubts) => doubts.iter().map(|it| CONFIG_UNKNOWN_KEY.problem(it.clone())).collect(),
+            Err(findings) => broken(findings, machine),
+        };
+        // A file that is no TOML is the same to all of them.
+        for problem in more {
+            if problems.iter().all(|it| it.finding != problem.finding) {
+                problems.push(problem);
+            }
+        }
+    }
     problems.extend(machine.hosts_file.iter().map(|it| HOSTS_FILE_BROKEN.problem(it.clone())));
     problems.extend(machine.broken_workspace.iter().map(|it| {
         let place = Place::file(&machine.settings.cwd);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use agents_agent::search::families;
 use agents_host::{Host, Roots, Scope, find, host::FileFormat};
-use agents_plugin::config::Config;
+use agents_plugin::config::{Config, ConfigError};
 use agents_sync::{Places, facts::Facts};
 use agents_system::{
     edit::{self, Format},
@@ -17,7 +17,11 @@ use agents_workspace::Workspaces;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use crate::{commands::wanted, failure::Failure, settings::Settings};
+use crate::{
+    commands::{config, wanted},
+    failure::Failure,
+    settings::Settings,
+};
 
 /// Everything that checks look at.
 pub(super) struct Machine<'s> {
@@ -30,6 +34,8 @@ pub(super) struct Machine<'s> {
     pub(super) broken_workspace: Option<Finding>,
     /// The configuration, or what is wrong with it.
     pub(super) config: Result<Config, Vec<Finding>>,
+    /// For each table that other rooms read: what is doubtful there, or what is wrong.
+    pub(super) tables: Vec<Result<Vec<Finding>, Vec<Finding>>>,
     /// All hosts that there are.
     pub(super) hosts: Vec<Host>,
     /// What is wrong with the user's changes to them.
@@ -64,13 +70,14 @@ impl<'s> Machine<'s> {
             Ok(known) => known,
             Err(failure) => (agents_host::hosts(None).0, failure.into_findings()),
         };
+        let findings = |error: ConfigError| Failure::from(error).into_findings();
         let places = Places::below(&settings.dirs.state);
         Ok(Self {
             home: wanted::home()?,
             root,
             broken_workspace,
-            config: Config::load(&settings.dirs)
-                .map_err(|error| Failure::from(error).into_findings()),
+            config: Config::load(&settings.dirs).map_err(findings),
+            tables: config::tables(&settings.dirs).map(|it| it.map_err(findings)).into(),
             hosts,
             hosts_file,
             ledger: Ledger::load(&places.ledger),

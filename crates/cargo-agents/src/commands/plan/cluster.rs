@@ -1,6 +1,9 @@
 //! The user's files on their way to the workers of a cluster, and back.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use agents_agent::{
     AgentDefinition,
@@ -52,6 +55,8 @@ pub(super) struct Files {
     allow: Vec<String>,
     /// Those that were named on the command line.
     agents: Vec<Definition>,
+    /// What definitions say about worktrees, for tasks that say nothing.
+    isolated: BTreeMap<String, Isolation>,
     tell: mpsc::UnboundedSender<(String, Box<Event>)>,
     note: mpsc::UnboundedSender<String>,
     /// What was packed; the same is not packed twice, nor by two at once.
@@ -79,6 +84,7 @@ pub(super) fn afar(studio: &Studio, run: &RunId) -> Result<Afar, Failure> {
         Failure::new(ErrorKind::Failure, format!("cannot make a directory: {error}"))
     })?;
     let (carry, settle) = studio.isolated;
+    let known = studio.place().agents();
     let files = Files {
         worktrees: isolation.worktrees,
         repository: isolation.repository,
@@ -87,7 +93,8 @@ pub(super) fn afar(studio: &Studio, run: &RunId) -> Result<Afar, Failure> {
         remote: said.remote.clone(),
         mode: studio.leave().mode,
         allow: studio.allow.clone(),
-        agents: named(&studio.place().agents())?,
+        agents: named(&known)?,
+        isolated: isolated(&known),
         tell: studio.far.tell.clone(),
         note: studio.far.note.clone(),
         packed: Mutex::new(scratch),
@@ -115,6 +122,15 @@ fn named(agents: &[Arc<AgentDefinition>]) -> Result<Vec<Definition>, Failure> {
     Ok(all)
 }
 
+/// What definitions say about worktrees. Of two with the same name the first one counts, as wherever tasks are started.
+fn isolated(agents: &[Arc<AgentDefinition>]) -> BTreeMap<String, Isolation> {
+    let mut all = BTreeMap::new();
+    for agent in agents {
+        all.entry(agent.name.to_string()).or_insert(agent.isolation.unwrap_or(Isolation::None));
+    }
+    all
+}
+
 /// Ends what a run still does on a cluster.
 pub(super) fn clear(settings: &Settings, run: &RunId) -> Result<(), Failure> {
     let server = server(&RestateSettings::load(&settings.dirs)?)?;
@@ -124,15 +140,17 @@ pub(super) fn clear(settings: &Settings, run: &RunId) -> Result<(), Failure> {
 }
 
 impl Files {
-    fn is_isolated(start: &Start) -> bool {
-        start.request.isolation == Some(Isolation::Worktree)
+    /// Whether a task has a worktree of its own: as it says, else as its agent does.
+    fn is_isolated(&self, start: &Start) -> bool {
+        let of_agent = || self.isolated.get(start.request.agent.as_ref()?).copied();
+        start.request.isolation.or_else(of_agent) == Some(Isolation::Worktree)
     }
 }
 
 impl Workshop for Files {
     fn pack(&self, start: &Start) -> Result<Packed, String> {
         // A task that shares the files of the user sees all of them; one with a worktree sees what a worktree would.
-        let carry = if Self::is_isolated(start) { self.carry } else { Carry::Everything };
+        let carry = if self.is_isolated(start) { self.carry } else { Carry::Everything };
         let told = |error: &dyn std::error::Error| with_causes(error);
         let parcel = self.worktrees.wrap(&self.repository, carry).map_err(|error| told(&error))?;
         let (way, file) = match &self.remote {
@@ -183,7 +201,7 @@ impl Workshop for Files {
                 return Outcome { ending: Ending::Lost, message: why, ..outcome };
             }
         };
-        let is_isolated = Self::is_isolated(start);
+        let is_isolated = self.is_isolated(start);
         let settle = if is_isolated { self.settle } else { Settle::Apply };
         let completed = outcome.ending == Ending::Completed;
         let settled = Workplace { worktree, settle }.close(completed);

@@ -1,7 +1,6 @@
 //! Runs that belong to this process: driven to their end, or until somebody interrupts.
 
 use std::{
-    collections::BTreeSet,
     process::ExitCode,
     sync::{
         Arc,
@@ -13,13 +12,12 @@ use std::{
 use agents_agent::definition::PermissionMode;
 use agents_plan::{
     engine::{DriveError, Driver, Handle, Recall, wall_clock},
-    event::{Answer, Event, Index, PlanEnding, What},
+    event::{Event, Index, PlanEnding, What},
     graph::Graph,
     journal::{Journal, Journals, Options, Origin, RunId},
     schedule::{Scheduler, State},
 };
 use agents_system::{
-    ask::{Asker, Choice},
     explain::{ErrorKind, Explain as _, with_causes},
     process,
 };
@@ -33,15 +31,16 @@ use agents_task::{
     workplace::Settle,
 };
 use camino::Utf8PathBuf;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     super::task::{
-        self, Place, asks,
+        self, Place,
         secrets::{Attended, Secrets},
     },
     board::Board,
+    inquiry::{Came, Failures, Inquiry, Question},
     live::Live,
     orders::Orders,
     team::Team,
@@ -241,17 +240,8 @@ pub(super) type Opened = (Journal, Scheduler);
 /// What the driver tells whoever shows it.
 enum Told {
     Event(Box<EventView>),
-    /// Somebody must say what to do about a failure.
-    Asks(Question),
-    /// Nothing happens until somebody does.
-    Stuck,
-}
-
-struct Question {
-    node: Index,
-    /// The attempt that failed.
-    attempt: u32,
-    text: String,
+    /// Somebody must say what to do about these, or no longer.
+    Asks(Failures),
 }
 
 /// Why a run was left before its end.
@@ -306,7 +296,7 @@ pub(super) fn drive(
     let graph = opened.1.graph();
     let tasks = agents_of(graph).count();
     let mut live = Live::new(output, graph.name());
-    live.json(&PlanLine::Begin { run: id.to_string(), plan: graph.name().to_owned(), tasks })?;
+    live.json(&PlanLine::Begin { run: id.to_string(), plan: graph.name().to_owned(), tasks });
     live.line(&format!("{id}   {tasks} {}", if tasks == 1 { "task" } else { "tasks" }));
     let driven = runtime.block_on(driven(run, &mut studio, opened, &orders, &mut live));
     // A tool that does not end is not waited for.
@@ -322,7 +312,8 @@ pub(super) fn drive(
         Driven::Left(left) => (Stand::Suspended, Box::new(journals.view(&id)?.now()?), Some(left)),
     };
     let document = PlanRunDocument::new(&id, origin, stand, &scheduler);
-    live.json(&PlanLine::End(Box::new(document)))?;
+    live.json(&PlanLine::End(Box::new(document)));
+    live.heard()?;
     told::summary(run, &id, &scheduler, stand, left)
 }
 
@@ -338,14 +329,9 @@ async fn driven(
     orders: &Orders,
     live: &mut Live<'_>,
 ) -> Result<Driven, Failure> {
-    let asker = run.output.asker();
     let (send, mut events) = mpsc::unbounded_channel();
     let team = Arc::new(Team::of(studio, opened.0.id())?);
-    // What was asked, and whether something of it was left open.
-    let (mut asked, mut is_open) = (BTreeSet::new(), false);
-    for told in asking(&opened.1) {
-        drop(send.send(told));
-    }
+    drop(send.send(Told::Asks(asking(&opened.1))));
     let board = live.board();
     if let Some(board) = &board {
         board.look(&opened.1);
@@ -358,45 +344,17 @@ async fn driven(
         Err(error) => run.output.findings([&Failure::from(error).into_finding("earlier results")]),
     }
     let handle = driver.handle();
+    let mut inquiry = Inquiry::new(run.output.asker(), handle.clone());
     let mut driving = tokio::spawn(driver.run());
     let mut left = None;
     let mut unanswered = Vec::new();
+    // One for all passes, and looked at first: agents that talk without a pause must not keep us from listening.
+    let mut tick = tokio::time::interval(TICK);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let ended = loop {
         tokio::select! {
             biased;
-            Some(told) = events.recv() => match told {
-                Told::Event(event) => live.event(*event)?,
-                Told::Asks(question) => {
-                    // The same is told as often as something happens meanwhile.
-                    if asked.insert((question.node, question.attempt)) {
-                        live.line(&format!("  {}", question.text));
-                        live.pause();
-                        is_open |= !answer(asker, &handle, question).await;
-                    }
-                }
-                Told::Stuck => if is_open && left.is_none() {
-                    left = Some(Left::Unanswered);
-                    suspend(&handle);
-                },
-            },
-            Some((task, event)) = studio.tasks.recv() => live.task(task, event)?,
-            Some(note) = studio.notes.recv() => live.line(&note),
-            Some(ask) = next(&mut studio.asks) => {
-                live.pause();
-                if let Some(asker) = asker && !ask.is_over() {
-                    match asks::ask(asker, &ask).await {
-                        Some(reply) => ask.answer(reply),
-                        // Whoever leaves suspends the run; the task is ended with it, not told no.
-                        None => {
-                            left = Some(Left::Interrupted);
-                            suspend(&handle);
-                            unanswered.push(ask);
-                        }
-                    }
-                }
-            }
-            ended = &mut driving => break ended,
-            () = tokio::time::sleep(TICK) => {
+            _ = tick.tick() => {
                 if process::interrupted() && left != Some(Left::Interrupted) {
                     left = Some(Left::Interrupted);
                     suspend(&handle);
@@ -404,8 +362,44 @@ async fn driven(
                 orders.obey(&handle).await;
                 live.tick();
             }
+            Some(told) = events.recv() => match told {
+                Told::Event(event) => live.event(*event),
+                Told::Asks(failures) => {
+                    inquiry.heard(failures).iter().for_each(|it| live.line(&format!("  {it}")));
+                }
+            },
+            Some((task, event)) = studio.tasks.recv() => live.task(task, event),
+            Some(note) = studio.notes.recv() => live.line(&note),
+            came = inquiry.came() => {
+                live.release();
+                match came {
+                    Came::Settled => {}
+                    Came::TakenBack(ask) => unanswered.push(ask),
+                    Came::Leaves(ask) => {
+                        left = Some(Left::Interrupted);
+                        suspend(&handle);
+                        unanswered.extend(ask);
+                    }
+                }
+            }
+            Some(ask) = next(&mut studio.asks), if inquiry.is_free() && left.is_none() => {
+                inquiry.ask(ask);
+            }
+            ended = &mut driving => break ended,
+        }
+        if left.is_none() {
+            inquiry.go_on();
+            if inquiry.is_unanswered() {
+                left = Some(Left::Unanswered);
+                suspend(&handle);
+            }
+        }
+        if !inquiry.is_free() {
+            live.hold();
         }
     };
+    unanswered.extend(inquiry.close().await);
+    live.release();
     if let Ok(Ok(_)) = &ended {
         _ = tokio::time::timeout(PARTING, team.tidy()).await;
     }
@@ -421,11 +415,11 @@ async fn driven(
     _ = tokio::time::timeout(PARTING, parting).await;
     while let Ok(told) = events.try_recv() {
         if let Told::Event(event) = told {
-            live.event(*event)?;
+            live.event(*event);
         }
     }
     while let Ok((task, event)) = studio.tasks.try_recv() {
-        live.task(task, event)?;
+        live.task(task, event);
     }
     live.pause();
     tokio::join!(studio.place.end(), studio.hooks.drained(task::HOOKS));
@@ -480,54 +474,30 @@ fn watcher(
         };
         // To look at all of them takes long in a large plan, and they are rarely asked about.
         if failed || asks.load(Ordering::Relaxed) {
-            let told = asking(scheduler);
-            asks.store(!told.is_empty(), Ordering::Relaxed);
-            told.into_iter().for_each(|it| drop(send.send(it)));
+            let failures = asking(scheduler);
+            asks.store(!failures.open.is_empty(), Ordering::Relaxed);
+            drop(send.send(Told::Asks(failures)));
         }
     })
 }
 
-/// The tasks about whose failure somebody must say something, and whether nothing else can happen.
-fn asking(scheduler: &Scheduler) -> Vec<Told> {
+/// The tasks about whose failure somebody must say something.
+fn asking(scheduler: &Scheduler) -> Failures {
     let graph = scheduler.graph();
     let asks = graph.indices().filter(|it| scheduler.state(*it) == State::Asking);
-    let mut told: Vec<Told> = asks
+    let open: Vec<Question> = asks
         .map(|node| {
             let why = scheduler.outcome(node).map(|it| it.message.as_str()).unwrap_or_default();
-            Told::Asks(Question {
+            Question {
                 node,
                 attempt: scheduler.attempt(node).map_or(0, |it| it.number),
                 text: format!("{}: {why}", view::name(graph, node)),
-            })
+            }
         })
         .collect();
     let moves = |state: State| state.is_busy() || matches!(state, State::Ready | State::Resting);
-    if !told.is_empty() && !graph.indices().any(|it| moves(scheduler.state(it))) {
-        told.push(Told::Stuck);
-    }
-    told
-}
-
-/// Asks the person at the terminal what to do about a failure, if there is one. Escape leaves it open: the run goes on with what it can.
-async fn answer(asker: Option<Asker>, handle: &Handle, question: Question) -> bool {
-    const ANSWERS: [Answer; 4] =
-        [Answer::Retry, Answer::SkipDependents, Answer::Continue, Answer::Abort];
-    let Some(asker) = asker else { return false };
-    let picked = tokio::task::spawn_blocking(move || {
-        let choices = [
-            Choice::new("retry").note("try it again").key('r'),
-            Choice::new("skip").note("leave out what needs it").key('s'),
-            Choice::new("continue").note("as if it were done").key('c'),
-            Choice::new("abort").note("end the plan").key('a'),
-        ];
-        asker.one(&question.text, &choices, 0)
-    });
-    let Ok(Ok(picked)) = picked.await else { return false };
-    match ANSWERS.get(picked) {
-        // If it is not taken, then because it is over.
-        Some(answer) => handle.answer(question.node, *answer).await.is_ok(),
-        None => false,
-    }
+    let is_stuck = !open.is_empty() && !graph.indices().any(|it| moves(scheduler.state(it)));
+    Failures { open, is_stuck }
 }
 
 /// The nodes on which agents work.

@@ -21,11 +21,15 @@ use crate::{
 pub(super) struct Live<'a> {
     output: &'a Output,
     reader: Reader,
+    /// Why standard output took no more lines. That ends no run.
+    unheard: Option<Failure>,
     plan: String,
     /// What runs.
     running: HashMap<String, Attempt>,
     board: Board,
     status: StatusLine,
+    /// Lines that wait until a question has left the terminal.
+    held: Option<Vec<String>>,
 }
 
 impl<'a> Live<'a> {
@@ -33,10 +37,12 @@ impl<'a> Live<'a> {
         Self {
             output,
             reader: Reader::of_long_work(output),
+            unheard: None,
             plan: plan.to_owned(),
             running: HashMap::new(),
             board: Board::default(),
             status: StatusLine::default(),
+            held: None,
         }
     }
 
@@ -50,11 +56,21 @@ impl<'a> Live<'a> {
     }
 
     /// A line of JSON, if somebody reads them.
-    pub(super) fn json(&self, line: &PlanLine) -> Result<(), Failure> {
-        if self.reader == Reader::Program { self.output.json_line(line) } else { Ok(()) }
+    pub(super) fn json(&mut self, line: &PlanLine) {
+        if self.reader == Reader::Program
+            && let Err(failure) = self.output.json_line(line)
+        {
+            self.reader = Reader::Nobody;
+            self.unheard = Some(failure);
+        }
     }
 
-    pub(super) fn event(&mut self, event: EventView) -> Result<(), Failure> {
+    /// An error if standard output did not take everything. A reader who has left is none.
+    pub(super) fn heard(self) -> Result<(), Failure> {
+        self.unheard.map_or(Ok(()), Err)
+    }
+
+    pub(super) fn event(&mut self, event: EventView) {
         let mut took = None;
         if let Some(task) = &event.task {
             match event.event {
@@ -74,11 +90,11 @@ impl<'a> Live<'a> {
             let took = took.map(|it| format!("  {}", span::told(it))).unwrap_or_default();
             self.line(&format!("  {}  {}{took}", event.mark(), event.told()));
         }
-        self.json(&PlanLine::Event(Box::new(event)))
+        self.json(&PlanLine::Event(Box::new(event)));
     }
 
     /// What an agent does.
-    pub(super) fn task(&mut self, task: String, told: Box<Event>) -> Result<(), Failure> {
+    pub(super) fn task(&mut self, task: String, told: Box<Event>) {
         if let Some(attempt) = self.running.get_mut(&task) {
             match &told.what {
                 What::ToolStarted { tool, input, .. } => attempt.doing = called(tool, input),
@@ -89,12 +105,12 @@ impl<'a> Live<'a> {
                 _ => {}
             }
         }
-        self.json(&PlanLine::Task { task, told })
+        self.json(&PlanLine::Task { task, told });
     }
 
     /// Draws the board: how much is done, what it has cost, and what is being done.
     pub(super) fn tick(&mut self) {
-        if self.reader == Reader::Person {
+        if self.reader == Reader::Person && self.held.is_none() {
             self.status.draw_all(&self.board.lines(&self.plan, &self.running));
         }
     }
@@ -104,8 +120,27 @@ impl<'a> Live<'a> {
         self.status.clear();
     }
 
+    /// Leaves the terminal to a question: what happens meanwhile is told afterwards.
+    pub(super) fn hold(&mut self) {
+        if self.held.is_none() {
+            self.pause();
+            self.held = Some(Vec::new());
+        }
+    }
+
+    /// The question is gone.
+    pub(super) fn release(&mut self) {
+        for line in self.held.take().unwrap_or_default() {
+            self.line(&line);
+        }
+    }
+
     /// A line for whoever watches.
     pub(super) fn line(&mut self, line: &str) {
+        if let Some(held) = &mut self.held {
+            held.push(line.to_owned());
+            return;
+        }
         self.pause();
         if self.is_read() {
             self.output.talk(line.trim_end());

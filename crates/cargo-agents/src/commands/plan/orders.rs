@@ -1,7 +1,7 @@
 //! What other processes say to the one that drives a run.
 //!
-//! An order is a file in `orders` beside the journal. Whoever drives the run looks for it several times a second, does what it
-//! says, and puts the answer beside it. That works wherever the journal does, and needs no port and no socket.
+//! An order is a file in `orders` beside the journal. Whoever drives the run looks for it several times a second, takes it by giving
+//! it another name, does what it says, and puts the answer beside it. That works wherever the journal does, and needs no port and no socket.
 
 use std::time::{Duration, Instant};
 
@@ -20,8 +20,13 @@ use crate::failure::Failure;
 
 /// How long somebody waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long they wait for one if what they said has ended the run.
+const PARTING: Duration = Duration::from_secs(2);
 /// How often they look.
 const GLANCE: Duration = Duration::from_millis(50);
+
+/// How the name of an order ends that somebody does.
+const TAKEN: &str = "taken";
 
 /// What whoever says something hears that is no order here.
 const NOT_UNDERSTOOD: &str =
@@ -77,7 +82,7 @@ pub(super) fn send(journals: &Journals, run: &RunId, order: &Order) -> Result<Se
         (dir.join(format!("{name}.order")), dir.join(format!("{name}.answer")));
     let text = serde_json::to_vec(order).map_err(|error| failed(error.into()))?;
     atomic::write(&order_file, &text).map_err(failed)?;
-    let began = Instant::now();
+    let (began, mut gone) = (Instant::now(), None);
     loop {
         if let Ok(text) = fs_err::read(&answer_file) {
             // Nothing depends on it any more.
@@ -89,17 +94,20 @@ pub(super) fn send(journals: &Journals, run: &RunId, order: &Order) -> Result<Se
             };
         }
         let is_driven = journals.is_driven(run);
-        if !is_driven || began.elapsed() > PATIENCE || agents_system::process::interrupted() {
-            // An order that nobody took must not surprise the next one who drives the run.
-            _ = fs_err::remove_file(&order_file);
-        }
+        let gives_up =
+            !is_driven || began.elapsed() > PATIENCE || agents_system::process::interrupted();
+        // An order that nobody took must not surprise the next one who drives the run.
+        let is_taken_back = gives_up && fs_err::remove_file(&order_file).is_ok();
         Failure::if_interrupted()?;
         if !is_driven {
-            return Ok(Sent::Nobody);
-        }
-        if began.elapsed() > PATIENCE {
+            let since = *gone.get_or_insert_with(Instant::now);
+            if is_taken_back || since.elapsed() > PARTING {
+                return Ok(Sent::Nobody);
+            }
+        } else if began.elapsed() > PATIENCE {
             let message = format!("the process that runs `{run}` does not answer");
-            return Err(Failure::new(ErrorKind::Failure, message));
+            return Err(Failure::new(ErrorKind::Failure, message)
+                .hint("the run goes on; Ctrl-C in its terminal suspends it"));
         }
         std::thread::sleep(GLANCE);
     }
@@ -114,7 +122,7 @@ impl Orders {
     /// From now on: what was said to somebody before is not for us.
     pub(super) fn of(journals: &Journals, run: &RunId) -> Self {
         let dir = dir(journals, run);
-        for (file, _) in waiting(&dir) {
+        for file in files(&dir, "order").into_iter().chain(files(&dir, TAKEN)) {
             _ = fs_err::remove_file(file);
         }
         Self { dir }
@@ -134,6 +142,11 @@ impl Orders {
     /// Answers everybody. What cannot be understood was not done, and whoever said it must not believe that it was.
     async fn answer(&self, refused: impl AsyncFn(Order) -> Option<String>) {
         for (file, order) in waiting(&self.dir) {
+            let taken = file.with_extension(TAKEN);
+            if fs_err::rename(&file, &taken).is_err() {
+                // Whoever said it has given up.
+                continue;
+            }
             let refused = match order {
                 Some(order) => refused(order).await,
                 None => Some(NOT_UNDERSTOOD.to_owned()),
@@ -141,22 +154,28 @@ impl Orders {
             let text = serde_json::to_vec(&Answer { refused }).unwrap_or_default();
             // Whoever waits for it gives up some time.
             _ = atomic::write(&file.with_extension("answer"), &text);
-            _ = fs_err::remove_file(&file);
+            _ = fs_err::remove_file(&taken);
         }
     }
 }
 
 /// The orders in a directory, the first one first. What cannot be read is none.
 fn waiting(dir: &Utf8Path) -> Vec<(Utf8PathBuf, Option<Order>)> {
-    let Ok(entries) = fs_err::read_dir(dir.as_std_path()) else { return Vec::new() };
-    let files = entries.flatten().filter_map(|it| Utf8PathBuf::from_path_buf(it.path()).ok());
-    let mut files: Vec<Utf8PathBuf> = files.filter(|it| it.extension() == Some("order")).collect();
-    files.sort();
     let read = |file: Utf8PathBuf| {
         let order = fs_err::read(&file).ok().and_then(|it| serde_json::from_slice(&it).ok());
         (file, order)
     };
-    files.into_iter().map(read).collect()
+    files(dir, "order").into_iter().map(read).collect()
+}
+
+/// The files in a directory whose names end so, in their order.
+fn files(dir: &Utf8Path, extension: &str) -> Vec<Utf8PathBuf> {
+    let Ok(entries) = fs_err::read_dir(dir.as_std_path()) else { return Vec::new() };
+    let files = entries.flatten().filter_map(|it| Utf8PathBuf::from_path_buf(it.path()).ok());
+    let mut files: Vec<Utf8PathBuf> =
+        files.filter(|it| it.extension() == Some(extension)).collect();
+    files.sort();
+    files
 }
 
 #[cfg(test)]
@@ -215,7 +234,7 @@ mod tests {
             }));
             let orders: Vec<Order> = said.iter().filter_map(|it| it.clone().ok()).collect();
             prop_assert_eq!(done.into_inner(), orders);
-            prop_assert!(waiting(&dir).is_empty());
+            prop_assert!(files(&dir, "order").is_empty() && files(&dir, TAKEN).is_empty());
             for (at, said) in said.iter().enumerate() {
                 let answer = fs_err::read(dir.join(format!("{at}.answer"))).unwrap();
                 let answer: Answer = serde_json::from_slice(&answer).unwrap();

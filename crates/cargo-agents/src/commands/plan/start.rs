@@ -4,7 +4,7 @@ use std::{process::ExitCode, sync::Arc};
 
 use agents_plan::{
     engine::{Recall, wall_clock},
-    event::{Index, What},
+    event::{Index, PlanEnding, What},
     graph::{Graph, NodeId},
     journal::{Journals, Options, Origin, RunId},
 };
@@ -134,10 +134,19 @@ pub(super) fn retry(
     let journals = journals(settings);
     let id = meant(&journals, &args.run)?;
     let mut opened = open(&journals, &id)?;
-    if opened.1.ending().is_none() {
-        let message = format!("`{id}` has not ended");
-        return Err(Failure::new(ErrorKind::Usage, message)
-            .hint(format!("`cargo agents plan resume {id}` continues it")));
+    match opened.1.ending() {
+        None => {
+            let message = format!("`{id}` has not ended");
+            return Err(Failure::new(ErrorKind::Usage, message)
+                .hint(format!("`cargo agents plan resume {id}` continues it")));
+        }
+        Some(PlanEnding::Completed) => {
+            let message = format!("everything in `{id}` completed, so there is nothing to retry");
+            return Err(Failure::new(ErrorKind::Usage, message).hint(format!(
+                "`cargo agents plan fork {id} --from TASK` reruns a task and everything after it, in a new run"
+            )));
+        }
+        Some(_) => {}
     }
     available_for(settings, &journals, &id, &args.manner)?;
     tell(&mut opened, What::Reopened)?;

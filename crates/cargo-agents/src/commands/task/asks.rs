@@ -1,35 +1,76 @@
 //! Questions of agents to the person at the terminal.
 
-use agents_system::ask::{AskError, Asker, Choice};
+use std::{io, time::Duration};
+
+use agents_system::ask::{AskError, Asker, Choice, Withdrawal};
 use agents_task::broker::{Ask, Reply};
 
 /// All that can be agreed to, in the order of the notes about it.
 pub(super) const YES: [Reply; 3] = [Reply::Once, Reply::Task, Reply::Tree];
 
-/// Asks, without keeping others from working meanwhile. Escape is a no; `None` if whoever sits there leaves.
-pub(in super::super) async fn ask(asker: Asker, ask: &Ask) -> Option<Reply> {
+/// How long it may take until a question that was taken back is gone. Only a terminal that is read by whole lines takes longer.
+const PARTING: Duration = Duration::from_secs(1);
+
+/// Asks, without keeping others from working meanwhile, until nobody waits for the answer any more or `over` is. Escape is a no, and so
+/// is no answer; `None` if whoever sits there leaves.
+pub(in super::super) async fn ask(
+    asker: Asker,
+    ask: &mut Ask,
+    over: impl Future<Output = ()>,
+) -> Option<Reply> {
     let notes = YES.map(|reply| reply.means(&ask.question));
-    put(asker, format!("{}: {}", ask.path, ask.question), notes).await
+    let question = format!("{}: {}", ask.path, ask.question);
+    let over = async {
+        tokio::select! {
+            () = over => {}
+            () = ask.over() => {}
+        }
+    };
+    put(asker, question, notes, over).await
 }
 
 /// The same with a question of which only the words are known, and notes about what each yes means.
-pub(in super::super) async fn put(
+pub(super) async fn put(
     asker: Asker,
     question: String,
     [once, task, always]: [String; 3],
+    over: impl Future<Output = ()>,
 ) -> Option<Reply> {
-    let choices = [
+    let choices = vec![
         Choice::new("yes").note(once).key('y'),
         Choice::new("task").note(task).key('t'),
         Choice::new("always").note(always).key('a'),
         Choice::new("no").key('n'),
     ];
-    let picked = tokio::task::spawn_blocking(move || asker.one(&question, &choices, 3));
-    Some(match picked.await {
-        Ok(Err(AskError::Interrupted)) => return None,
-        Ok(Ok(0)) => Reply::Once,
-        Ok(Ok(1)) => Reply::Task,
-        Ok(Ok(2)) => Reply::Tree,
+    Some(match pick(asker, question, (choices, 3), over).await {
+        Err(AskError::Interrupted) => return None,
+        Ok(0) => Reply::Once,
+        Ok(1) => Reply::Task,
+        Ok(2) => Reply::Tree,
         _ => Reply::No,
     })
+}
+
+/// Has one of these choices picked, which start at the preferred one. When `over` is, the question leaves the terminal.
+pub(in super::super) async fn pick(
+    asker: Asker,
+    question: String,
+    (choices, preferred): (Vec<Choice>, usize),
+    over: impl Future<Output = ()>,
+) -> Result<usize, AskError> {
+    let withdrawal = Withdrawal::default();
+    let asked = withdrawal.clone();
+    let mut picked = tokio::task::spawn_blocking(move || {
+        asker.one_until(&question, &choices, preferred, &asked)
+    });
+    tokio::select! {
+        biased;
+        picked = &mut picked => picked.unwrap_or_else(|it| Err(io::Error::other(it).into())),
+        () = over => {
+            withdrawal.withdraw();
+            // Whoever writes next wants the terminal as it was.
+            drop(tokio::time::timeout(PARTING, picked).await);
+            Err(AskError::Withdrawn)
+        }
+    }
 }

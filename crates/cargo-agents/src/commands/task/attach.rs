@@ -134,6 +134,7 @@ impl Watcher<'_> {
             }
             Say::Event(event) if event.path.is_within(&self.path) => {
                 live.event(&event)?;
+                self.output.while_read()?;
                 if event.task == self.id && is_last(&event) {
                     return Ok(Some(Left::AtTheEnd));
                 }
@@ -163,7 +164,8 @@ impl Watcher<'_> {
     async fn ask(&mut self) -> Result<ControlFlow<()>, Failure> {
         let Some(asker) = self.asker else { return Ok(ControlFlow::Continue(())) };
         let Asked { ask, path, question, means, .. } = self.asked.remove(0);
-        let reply = match asks::put(asker, format!("{path}: {question}"), means).await {
+        let (question, never) = (format!("{path}: {question}"), std::future::pending());
+        let reply = match asks::put(asker, question, means, never).await {
             None => return Ok(ControlFlow::Break(())),
             Some(reply) => reply,
         };

@@ -92,13 +92,17 @@ impl Front for Terminal<'_> {
         self.live.event(event)
     }
 
-    fn ask<'a>(&'a mut self, ask: Ask, cancel: &'a CancellationToken) -> LocalBoxFuture<'a, ()> {
+    fn ask<'a>(
+        &'a mut self,
+        mut ask: Ask,
+        cancel: &'a CancellationToken,
+    ) -> LocalBoxFuture<'a, ()> {
         self.live.pause();
         Box::pin(async move {
             if let Some(asker) = self.asker
                 && !ask.is_over()
             {
-                match asks::ask(asker, &ask).await {
+                match asks::ask(asker, &mut ask, std::future::pending()).await {
                     Some(reply) => ask.answer(reply),
                     None => {
                         cancel.cancel();

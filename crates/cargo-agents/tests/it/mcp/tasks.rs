@@ -248,6 +248,35 @@ async fn two_clients_and_a_hundred_calls_at_once() {
     }
 }
 
+#[tokio::test]
+async fn what_all_tasks_of_a_call_may_do_is_not_agreed_to_for_those_of_another() {
+    let stage = Stage::new(
+        "[[replies]]\ncalls = [{ name = \"bash\", input = { command = \"touch made\" } }]\n\
+         [[replies]]\ncalls = [{ name = \"bash\", input = { command = \"touch more\" } }]\n\
+         [[replies]]\ntext = \"Done.\"\n",
+    );
+    let client = Client::start(&stage, &[], Manner::Asks("always")).await;
+    for calls in 1..=2 {
+        let said = client.ok("task", json!({"tasks": [{"agent": "helper", "prompt": "x"}]})).await;
+        assert_eq!(said["tasks"][0]["result"], "Done.", "{said}");
+        assert!(stage.world.sample.root().join("more").exists());
+        assert_eq!(client.asked().len(), calls, "{:?}", client.asked());
+    }
+}
+
+#[tokio::test]
+async fn an_overview_of_all_tasks_has_no_results() {
+    let stage = Stage::new("[[replies]]\ntext = \"Done.\"\n");
+    let client = Client::start(&stage, &[], Manner::Plain).await;
+    let said = client.ok("task", json!({"tasks": [{"agent": "helper", "prompt": "x"}]})).await;
+    let all = client.ok("task_status", json!({})).await;
+    let task = &all["tasks"][0];
+    assert_eq!((&task["state"], &task["cut"]), (&json!("completed"), &json!(true)), "{all}");
+    assert!(task.get("result").is_none(), "{all}");
+    let named = client.ok("task_status", json!({"ids": [said["tasks"][0]["id"]]})).await;
+    assert_eq!(named["tasks"][0]["result"], "Done.", "{named}");
+}
+
 /// A client with the tasks extension gets its results later, and is asked through them.
 #[tokio::test]
 async fn results_are_asked_for_later_where_the_client_can() {

@@ -1,5 +1,7 @@
 //! Clients that do not behave.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout};
@@ -124,4 +126,50 @@ async fn a_signal_ends_it_with_everything() {
     raw.greet().await;
     assert!(agents_testkit::signal::terminate(raw.child.id().unwrap()));
     assert_eq!(raw.child.wait().await.unwrap().code(), Some(130));
+}
+
+#[tokio::test]
+async fn one_that_never_reads_is_not_waited_for() {
+    let stage = Stage::new("");
+    for is_signal in [false, true] {
+        let Raw { mut child, mut write, read } = {
+            let mut raw = Raw::start(&stage);
+            raw.greet().await;
+            raw
+        };
+        for id in 2..200 {
+            let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"});
+            write.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+        }
+        // Until it stands before a full pipe.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let (code, held) = if is_signal {
+            assert!(agents_testkit::signal::terminate(child.id().unwrap()));
+            (130, Some(write))
+        } else {
+            drop(write);
+            (0, None)
+        };
+        let ended = tokio::time::timeout(Duration::from_secs(30), child.wait()).await;
+        assert_eq!(ended.expect("it ends").unwrap().code(), Some(code));
+        drop((read, held));
+    }
+}
+
+#[tokio::test]
+async fn one_that_begins_with_something_else_is_told_what_was_expected() {
+    let stage = Stage::new("");
+    let mut command = program(&stage, &[]);
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut write = child.stdin.take().unwrap();
+    write
+        .write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")
+        .await
+        .unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(30), child.wait_with_output()).await;
+    let ended = ended.expect("it ends").unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(2), "{said}");
+    let expected = "its first message must be a request, usually `initialize`, and was `notifications/initialized`";
+    assert!(said.contains(expected), "{said}");
 }

@@ -51,3 +51,16 @@ fn a_no_is_a_no_and_ctrl_c_ends_everything() {
     assert_eq!(ended.code, Some(130), "{}", ended.screen);
     assert!(!stage.world.sample.root().join("one").exists());
 }
+
+#[test]
+fn a_question_that_was_not_answered_in_time_leaves_the_terminal() {
+    let stage = Stage::new(RUNS);
+    stage.config("[tasks]\napproval-timeout = \"1s\"\n");
+    let terminal = Terminal::start(&stage.command(&["run", "helper", "x"]), BIG);
+    terminal.wait_for("`touch one`");
+    let ended = terminal.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.screen);
+    assert!(ended.screen.contains("That is all."), "{}", ended.screen);
+    assert!(!ended.screen.contains("enter: accept"), "{}", ended.screen);
+    assert!(!stage.world.sample.root().join("one").exists());
+}

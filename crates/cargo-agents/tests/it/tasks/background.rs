@@ -284,6 +284,20 @@ fn whoever_attaches_sees_it_from_the_beginning_and_leaves_with_ctrl_c() {
     assert_eq!(run.code, Some(130));
 }
 
+/// `task attach --json … | head -1`
+#[test]
+fn whoever_only_watches_leaves_when_nobody_reads_it() {
+    let words = "word ".repeat(600);
+    let scene = Scene::new(&format!("[[replies]]\ntext = \"{words}\"\npiece = 1\npace-ms = 20\n"));
+    let id = scene.start(&["run", "helper", "x"]);
+    let mut command = scene.command(&["attach", &id, "--json"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    child.stdout.take().unwrap().read_exact(&mut [0]).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let cancelled = scene.json(&["cancel", &id])["done"][0].take();
+    assert_eq!(cancelled["state"], "cancelled", "it ran until then: {cancelled}");
+}
+
 #[test]
 fn questions_are_answered_from_another_process() {
     let scene = Scene::new(ASKS);

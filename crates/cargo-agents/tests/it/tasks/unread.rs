@@ -6,15 +6,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use agents_testkit::scratch;
 use serde_json::Value;
 
 use super::{Stage, is_running};
 
-/// Says more than a pipe holds, several times over, and then does something that takes long.
-fn talkative() -> Stage {
+/// Says more than a pipe holds, several times over, and then sleeps for so many seconds: a number of its own, by which a test finds it among all processes.
+fn talkative(seconds: &str) -> Stage {
     let words = "many words, ".repeat(20_000);
     Stage::new(&format!(
-        "[[replies]]\ntext = \"{words}\"\ncalls = [{{ name = \"bash\", input = {{ command = \"sleep 47.2191\" }} }}]\n"
+        "[[replies]]\ntext = \"{words}\"\ncalls = [{{ name = \"bash\", input = {{ command = \"sleep {seconds}\" }} }}]\n"
     ))
 }
 
@@ -40,7 +41,7 @@ fn until(stage: &Stage, state: &str) -> Value {
 
 #[test]
 fn a_task_ends_within_its_limits_although_nobody_reads_what_it_says() {
-    let stage = talkative();
+    let stage = talkative("47.2191");
     let mut command =
         stage.command(&["run", "helper", "x", "--allow", "bash", "--max-time", "3s", "--json"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -64,14 +65,37 @@ fn a_task_ends_within_its_limits_although_nobody_reads_what_it_says() {
     assert_eq!(events.last().unwrap()["outcome"]["ending"]["state"], "out-of-limits");
 }
 
+/// `task run --json … | head -1`
+#[test]
+fn a_task_goes_on_when_its_reader_has_left() {
+    let stage = Stage::new(
+        r#"
+[[replies]]
+calls = [{ name = "bash", input = { command = "while ! test -e go; do sleep 0.02; done; touch went" } }]
+[[replies]]
+text = "Done."
+"#,
+    );
+    let mut command = stage.command(&["run", "helper", "x", "--allow", "bash", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let root = stage.world.sample.root();
+    scratch::write(&root.join("go"), "");
+    let run = crate::world::Run::from(child.wait_with_output().unwrap());
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    assert!(root.join("went").exists());
+    assert_eq!(listed(&stage)["state"], "completed");
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_program_that_nobody_reads() {
-    let stage = talkative();
+    let stage = talkative("47.2193");
     let mut command = stage.command(&["run", "helper", "x", "--allow", "bash", "--json"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let since = Instant::now();
-    while !is_running("sleep\x0047.2191\0") {
+    while !is_running("sleep\x0047.2193\0") {
         assert!(since.elapsed() < Duration::from_secs(60), "it never began");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -79,5 +103,5 @@ fn ctrl_c_ends_a_program_that_nobody_reads() {
     until(&stage, "cancelled");
     // The pipe is still full, and still open.
     assert_ne!(child.wait().unwrap().code(), Some(0));
-    assert!(!is_running("sleep\x0047.2191\0"));
+    assert!(!is_running("sleep\x0047.2193\0"));
 }

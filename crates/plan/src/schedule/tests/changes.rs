@@ -118,6 +118,7 @@ fn what_did_not_complete_is_done_again() {
     assert_eq!(plan.started(), ["c"]);
     plan.done("c");
     assert_eq!(plan.it.ending(), Some(PlanEnding::Completed));
+    assert_eq!(plan.tell(What::Reopened), Err(Rejected::AllDone));
 }
 
 #[test]

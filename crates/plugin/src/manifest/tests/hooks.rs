@@ -32,6 +32,22 @@ fn a_hook_has_a_moment_and_a_command() {
 }
 
 #[test]
+fn a_hook_that_can_never_run_is_loaded_with_a_doubt() {
+    for (said, key) in [("agent = \"amp\"", "agent"), ("format = \"zed\"", "format")] {
+        let text = format!("name = \"demo\"\n{}", hook(CARGO, said));
+        let parsed = parse_as(Manner::Registry, &text);
+        assert_eq!(parsed.manifest.unwrap().hooks.len(), 1, "manifests of others keep loading");
+        let [doubt] = &parsed.findings[..] else { panic!("{:?}", parsed.findings) };
+        assert!(doubt.message.starts_with("hook `h` can never run: `"), "{doubt:?}");
+        assert!(doubt.place.as_ref().unwrap().spot.is_some(), "{doubt:?}");
+        let hint = doubt.hint.as_deref().unwrap();
+        assert!(hint.starts_with(&format!("`{key}` can be `")), "{hint}");
+        assert!(hint.contains("`claude`") && !hint.contains("`amp`"), "{hint}");
+        assert_eq!(hint.contains("`symposium`"), key == "format", "{hint}");
+    }
+}
+
+#[test]
 fn a_hook_may_say_more() {
     let more = "agent = \"claude\"\nmatcher = \"Bash|Edit\"\nformat = \"codex\"\nargs = [\"-v\"]\n\
                 predicates = [\"env(CI)\"]";

@@ -7,9 +7,10 @@ use reqwest::Url;
 use crate::tool::ToolError;
 
 /// Whether addresses inside of this machine and its network may be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PrivateAddresses {
     /// They may not.
+    #[default]
     Refused,
     /// They may.
     Allowed,

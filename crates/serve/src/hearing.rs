@@ -1,22 +1,33 @@
-//! The end of what a client says.
+//! The end of what a client says, and how long it is waited for after that.
 
 use std::{
     io,
     pin::Pin,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
+/// How long a client may take to read what there is still to be said when everything ends. One that never reads would be waited for
+/// for ever.
+const PARTING: Duration = Duration::from_secs(5);
+
+/// Waits until everything is over, and then long enough for a client that reads.
+pub(crate) async fn parted(over: &CancellationToken) {
+    over.cancelled().await;
+    tokio::time::sleep(PARTING).await;
+}
+
 /// Reads from a client, and says when there is nothing more to come.
-pub(super) struct Ending<R> {
+pub(crate) struct Ending<R> {
     inner: R,
     over: CancellationToken,
 }
 
 impl<R> Ending<R> {
-    pub(super) fn new(inner: R, over: CancellationToken) -> Self {
+    pub(crate) fn new(inner: R, over: CancellationToken) -> Self {
         Self { inner, over }
     }
 }
