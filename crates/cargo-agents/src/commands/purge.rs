@@ -184,7 +184,7 @@ fn all_is_taken_back(settings: &Settings) -> Result<(), Failure> {
 
 /// What was done in worktrees goes to branches; git forgets that they were there.
 fn put_worktrees_away(settings: &Settings) -> Result<(), Failure> {
-    let done = worktrees(settings).gc(Duration::ZERO, Collecting::Do);
+    let done = worktrees(&settings.dirs).gc(Duration::ZERO, Collecting::Do);
     let kept = done.iter().filter(|it| it.path.starts_with(&settings.dirs.state));
     let kept = kept.filter_map(|it| match &it.what {
         What::Kept { why } => Some(Finding::error(format!("`{}` stays: {why}", it.path))),

@@ -26,7 +26,7 @@ mod work;
 use std::process::ExitCode;
 
 use agents_agent::definition::PermissionMode;
-use agents_system::explain::ErrorKind;
+use agents_system::{dirs::Dirs, explain::ErrorKind};
 use agents_task::{
     Outcome, TaskId, TaskRequest,
     isolate::{Carry, IsolationSettings, Manner, Worktrees},
@@ -193,9 +193,8 @@ pub(crate) fn transcripts(settings: &Settings) -> Store {
 }
 
 /// Where worktrees and their builds are.
-pub(super) fn worktrees(settings: &Settings) -> Worktrees {
-    let (home, builds) =
-        (settings.dirs.state.join("worktrees"), settings.dirs.cache.join("builds"));
+pub(super) fn worktrees(dirs: &Dirs) -> Worktrees {
+    let (home, builds) = (dirs.state.join("worktrees"), dirs.cache.join("builds"));
     Worktrees::new(&home, &builds, IsolationSettings::default())
 }
 

@@ -14,7 +14,7 @@ use super::{
     checkout::{Checkout, Trees},
     gc::remove_tree,
     git::Git,
-    utf8,
+    repository, utf8,
 };
 use crate::id::TaskId;
 
@@ -114,6 +114,7 @@ impl Worktrees {
     /// # Errors
     /// It cannot be had, or is not what it is said to be.
     pub fn unpack(
+        &self,
         home: &Utf8Path,
         commit: &str,
         source: &Source,
@@ -147,6 +148,8 @@ impl Worktrees {
         git.run(None, ["update-ref", &format!("refs/agents/workspaces/{commit}"), commit])?;
         let add =
             ["worktree", "add", "--force", "--quiet", "--detach", "--", tree.as_str(), commit];
+        // Tasks in checkouts that are there already get worktrees of the same store.
+        let _adding = self.shelf.worktrees_lock_at(&repository::real(&store))?;
         git.run(None, add)?;
         let checkout = trees.hold(commit)?;
         // Whoever cannot be rid of the old ones still has the new one.
@@ -188,5 +191,38 @@ impl Worktree {
         let apply = ["apply", "--binary", "--whitespace=nowarn", "--", file.as_str()];
         self.git()?.run(Some(&self.lock), apply)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, time::Duration};
+
+    use agents_testkit::{repo::Repo, scratch::Scratch};
+
+    use super::*;
+    use crate::isolate::IsolationSettings;
+
+    #[test]
+    fn nobody_adds_a_checkout_while_a_task_gets_a_worktree_of_the_same_store() {
+        let scratch = Scratch::new();
+        let repo = Repo::init(scratch.path("repo"));
+        repo.write("a.txt", "a\n");
+        repo.commit("first");
+        let settings = IsolationSettings::default();
+        let worktrees = Worktrees::new(&scratch.path("state"), &scratch.path("builds"), settings);
+        let repository = worktrees.usable(repo.dir()).unwrap();
+        let parcel = worktrees.wrap(&repository, Carry::Committed).unwrap();
+        let (file, home) = (scratch.path("parcel"), scratch.path("home"));
+        worktrees.pack(&repository, &parcel, &file).unwrap();
+        let adding =
+            worktrees.shelf.worktrees_lock_at(&repository::real(&home.join("store"))).unwrap();
+        let (source, (tell, told)) = (Source::File(file), mpsc::channel());
+        std::thread::scope(|scope| {
+            scope.spawn(|| tell.send(worktrees.unpack(&home, &parcel.commit, &source).is_ok()));
+            assert_eq!(told.recv_timeout(Duration::from_millis(500)).ok(), None);
+            drop(adding);
+            assert_eq!(told.recv().ok(), Some(true));
+        });
     }
 }

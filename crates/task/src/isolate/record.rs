@@ -150,7 +150,12 @@ impl Shelf {
 
     /// Held by whoever adds or removes a worktree: git itself stumbles over one that another process is just adding.
     pub(super) fn worktrees_lock(&self, repository: &Repository) -> Result<Lock, LockError> {
-        let name = agents_system::cache::name_hash(repository.common_dir.as_str());
+        self.worktrees_lock_at(&repository.common_dir)
+    }
+
+    /// The same for what all worktrees of a repository have in common, as git names it.
+    pub(super) fn worktrees_lock_at(&self, common_dir: &Utf8Path) -> Result<Lock, LockError> {
+        let name = agents_system::cache::name_hash(common_dir.as_str());
         let file = self.home.join("locks").join(format!("{name}.worktrees.lock"));
         Lock::acquire(&file, PATIENCE, &Progress::silent())
     }

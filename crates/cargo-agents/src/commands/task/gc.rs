@@ -41,7 +41,7 @@ pub(super) fn run(
     older_than: Duration,
     manner: Manner,
 ) -> Result<ExitCode, Failure> {
-    let done = worktrees(settings).gc(older_than, manner);
+    let done = worktrees(&settings.dirs).gc(older_than, manner);
     if output.is_json() {
         let items = done.iter().map(view).collect();
         output.document(&TaskGcDocument { dry_run: manner == Manner::OnlyShow, items })?;

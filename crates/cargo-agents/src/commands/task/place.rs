@@ -123,7 +123,7 @@ impl Place {
             root: found.root.unwrap_or_else(|| repository(&settings.cwd)),
             cwd: settings.cwd.clone(),
             network: settings.cargo.network(),
-            worktrees: super::worktrees(settings),
+            worktrees: super::worktrees(&settings.dirs),
             isolated,
             hands,
             findings,

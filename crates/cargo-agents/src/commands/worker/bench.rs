@@ -15,7 +15,7 @@ use agents_system::{dirs::Dirs, explain::with_causes, finding::Finding};
 use agents_task::{
     Broker, TaskSettings,
     event::Event,
-    isolate::{Carry, Checkout, Source, Worktrees},
+    isolate::{Carry, Checkout, Source},
     secret::Desk,
     subagents::LifeHooks,
     workplace::{Delivery, Settle},
@@ -69,7 +69,7 @@ impl Tasks {
         let home = self.home.join("workspaces").join(&workspace.name);
         let (flags, dirs) = (self.flags.clone(), self.dirs.clone());
         let placed = tokio::task::spawn_blocking(move || {
-            let checkout = Worktrees::unpack(&home, &workspace.commit, &source);
+            let checkout = task::worktrees(&dirs).unpack(&home, &workspace.commit, &source);
             let checkout = checkout.map_err(|error| with_causes(&error))?;
             let cwd = if workspace.within.as_str().is_empty() {
                 checkout.tree.clone()

@@ -8,13 +8,13 @@ use agents_task::{
 use camino::Utf8PathBuf;
 
 use super::{User, git_in, worktrees};
-use agents_task::isolate::Worktrees;
 
 /// Packs, unpacks elsewhere, and tells where.
 fn there(user: &User, parcel: &Parcel) -> Utf8PathBuf {
     let file = user.scratch.path("parcel");
     user.worktrees.pack(&user.repository(), parcel, &file).unwrap();
-    Worktrees::unpack(&user.scratch.path("elsewhere"), &parcel.commit, &Source::File(file))
+    user.worktrees
+        .unpack(&user.scratch.path("elsewhere"), &parcel.commit, &Source::File(file))
         .unwrap()
         .tree
 }
@@ -108,11 +108,11 @@ fn a_remote_does_as_well_as_a_file() {
     let reference = user.worktrees.send(&user.repository(), &parcel, remote.as_str()).unwrap();
     let source = Source::Remote { url: remote.to_string(), reference };
     let home = user.scratch.path("elsewhere");
-    let tree = Worktrees::unpack(&home, &parcel.commit, &source).unwrap().tree;
+    let tree = user.worktrees.unpack(&home, &parcel.commit, &source).unwrap().tree;
     assert_eq!(fs_err::read_to_string(tree.join("new.txt")).unwrap(), "new\n");
     // It is there now: nobody asks the remote again.
     fs_err::remove_dir_all(&remote).unwrap();
-    assert_eq!(Worktrees::unpack(&home, &parcel.commit, &source).unwrap().tree, tree);
+    assert_eq!(user.worktrees.unpack(&home, &parcel.commit, &source).unwrap().tree, tree);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn what_is_not_what_it_is_said_to_be_is_refused() {
     let parcel = user.worktrees.wrap(&user.repository(), Carry::Committed).unwrap();
     let file = user.scratch.write("broken", "# v2 git bundle\n");
     let home = user.scratch.path("elsewhere");
-    let unpacked = Worktrees::unpack(&home, &parcel.commit, &Source::File(file));
+    let unpacked = user.worktrees.unpack(&home, &parcel.commit, &Source::File(file));
     assert!(matches!(unpacked, Err(IsolateError::Git(_))), "{unpacked:?}");
 
     let before = user.seen();
@@ -155,7 +155,7 @@ fn checkouts_that_are_too_many_go_the_longest_unused_first_and_never_one_that_is
         let parcel = user.worktrees.wrap(&user.repository(), Carry::Everything).unwrap();
         user.worktrees.pack(&user.repository(), &parcel, &file).unwrap();
         let source = Source::File(file.clone());
-        let checkout = Worktrees::unpack(&home, &parcel.commit, &source).unwrap();
+        let checkout = user.worktrees.unpack(&home, &parcel.commit, &source).unwrap();
         // Files have times that are as exact as the system makes them.
         std::thread::sleep(std::time::Duration::from_millis(20));
         checkout
