@@ -5,6 +5,8 @@ use std::process::{Command, Output, Stdio};
 use agents_testkit::{sample::Sample, scratch};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::models::CUSTOMARY;
+
 /// A workspace `app` that depends on `serde 1.0.200` and `tiny-sql 0.3.1`, and a home without any plugin.
 pub(crate) struct World {
     pub(crate) sample: Sample,
@@ -85,7 +87,7 @@ impl World {
         command.args(args).current_dir(dir).stdin(Stdio::null());
         command.env("CARGO_AGENTS_HOME", self.home()).env("CARGO_HOME", self.sample.home());
         command.env("HOME", self.user()).env("TERM", "xterm-256color");
-        for variable in OF_WHOEVER_TESTS {
+        for variable in OF_WHOEVER_TESTS.iter().chain(&CUSTOMARY) {
             command.env_remove(variable);
         }
         command
