@@ -29,6 +29,7 @@ mod own;
 #[cfg(unix)]
 mod together;
 
+pub(crate) use interrupt::listen_for_ctrl_c;
 pub use interrupt::{interrupted, listen_for_interrupts};
 pub use own::this_program;
 #[cfg(unix)]
@@ -254,7 +255,7 @@ impl Call {
 
     /// Runs it in front of the user: same standard streams, same terminal, same process group, so that Ctrl-C reaches it.
     pub fn attended(&self) -> Result<ExitStatus, ProcessError> {
-        listen_for_interrupts();
+        listen_for_ctrl_c();
         let child = begin(&mut self.command()).map_err(|source| self.failed(source))?;
         self.wait(child, |_| Ok(()))
     }
@@ -332,7 +333,7 @@ impl Call {
     }
 
     fn spawn(&self, stdin: Stdio, stdout: Stdio, stderr: Stdio) -> Result<Child, ProcessError> {
-        listen_for_interrupts();
+        listen_for_ctrl_c();
         let mut command = self.command();
         command.stdin(stdin).stdout(stdout).stderr(stderr);
         #[cfg(unix)]

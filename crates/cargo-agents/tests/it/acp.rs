@@ -27,7 +27,7 @@ use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt 
 
 use crate::{
     models::CUSTOMARY,
-    tap::{Heard, Tap},
+    tap::{Heard, Tap, ends_unread},
     tasks::{
         Stage, is_running,
         secrets::{VALUE, asking, got_it},
@@ -311,18 +311,8 @@ async fn an_editor_that_never_reads_is_not_waited_for() {
                 json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params});
             write.write_all(format!("{request}\n").as_bytes()).await.unwrap();
         }
-        // Until it stands before a full pipe.
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        let (code, held) = if is_signal {
-            assert!(agents_testkit::signal::terminate(child.id().unwrap()));
-            (130, Some(write))
-        } else {
-            drop(write);
-            (0, None)
-        };
-        let ended = tokio::time::timeout(Duration::from_secs(30), child.wait()).await;
-        assert_eq!(ended.expect("it ends").unwrap().code(), Some(code));
-        drop((read, held));
+        ends_unread(child, write, is_signal).await;
+        drop(read);
     }
 }
 

@@ -1,12 +1,16 @@
-//! Listens in on a pipe.
+//! The pipes to a client: listening in on one, and one that nobody reads.
 
 use std::{
     pin::Pin,
     sync::{Arc, Mutex},
     task::{Context, Poll},
+    time::Duration,
 };
 
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::{
+    io::{AsyncRead, ReadBuf},
+    process::{Child, ChildStdin},
+};
 
 /// Every byte that was read.
 pub(crate) type Heard = Arc<Mutex<Vec<u8>>>;
@@ -34,4 +38,19 @@ impl<R: AsyncRead + Unpin> AsyncRead for Tap<R> {
         self.heard.lock().unwrap().extend_from_slice(&buffer.filled()[before..]);
         read
     }
+}
+
+/// Ends a program that speaks with a client, and whose answers nobody reads: by the end of what it hears, or by a signal.
+pub(crate) async fn ends_unread(mut child: Child, write: ChildStdin, is_signal: bool) {
+    // Until it stands before a full pipe.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let (code, _held) = if is_signal {
+        assert!(agents_testkit::signal::terminate(child.id().unwrap()));
+        (130, Some(write))
+    } else {
+        drop(write);
+        (0, None)
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(30), child.wait()).await;
+    assert_eq!(ended.expect("it ends").unwrap().code(), Some(code));
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{AskError, Withdrawal};
-use crate::process::{interrupted, listen_for_interrupts};
+use crate::process::{interrupted, listen_for_ctrl_c};
 
 /// More than anybody types between two looks; what follows is read next time.
 const AT_ONCE: usize = 1024;
@@ -23,7 +23,7 @@ pub(super) enum Typed {
 
 /// From now on a signal ends questions, not us.
 pub(super) fn listen() {
-    listen_for_interrupts();
+    listen_for_ctrl_c();
 }
 
 /// An error if there will be no answer, whatever is typed.

@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
 use super::client::program;
-use crate::tasks::Stage;
+use crate::{tap::ends_unread, tasks::Stage};
 
 struct Raw {
     child: Child,
@@ -132,7 +132,7 @@ async fn a_signal_ends_it_with_everything() {
 async fn one_that_never_reads_is_not_waited_for() {
     let stage = Stage::new("");
     for is_signal in [false, true] {
-        let Raw { mut child, mut write, read } = {
+        let Raw { child, mut write, read } = {
             let mut raw = Raw::start(&stage);
             raw.greet().await;
             raw
@@ -141,18 +141,8 @@ async fn one_that_never_reads_is_not_waited_for() {
             let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"});
             write.write_all(format!("{request}\n").as_bytes()).await.unwrap();
         }
-        // Until it stands before a full pipe.
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        let (code, held) = if is_signal {
-            assert!(agents_testkit::signal::terminate(child.id().unwrap()));
-            (130, Some(write))
-        } else {
-            drop(write);
-            (0, None)
-        };
-        let ended = tokio::time::timeout(Duration::from_secs(30), child.wait()).await;
-        assert_eq!(ended.expect("it ends").unwrap().code(), Some(code));
-        drop((read, held));
+        ends_unread(child, write, is_signal).await;
+        drop(read);
     }
 }
 
