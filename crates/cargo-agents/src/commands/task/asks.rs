@@ -11,6 +11,15 @@ pub(super) const YES: [Reply; 3] = [Reply::Once, Reply::Task, Reply::Tree];
 /// How long it may take until a question that was taken back is gone. Only a terminal that is read by whole lines takes longer.
 const PARTING: Duration = Duration::from_secs(1);
 
+/// Why a question has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unanswered {
+    /// Whoever sits there leaves.
+    Left,
+    /// It was taken back.
+    TakenBack,
+}
+
 /// Asks, without keeping others from working meanwhile, until nobody waits for the answer any more or `over` is. Escape is a no, and so
 /// is no answer; `None` if whoever sits there leaves.
 pub(in super::super) async fn ask(
@@ -26,24 +35,29 @@ pub(in super::super) async fn ask(
             () = ask.over() => {}
         }
     };
-    put(asker, question, notes, over).await
+    match put(asker, question, notes, over).await {
+        Ok(reply) => Some(reply),
+        Err(Unanswered::TakenBack) => Some(Reply::No),
+        Err(Unanswered::Left) => None,
+    }
 }
 
-/// The same with a question of which only the words are known, and notes about what each yes means.
+/// The same with a question of which only the words are known, and notes about what each yes means. Escape is a no here, too.
 pub(super) async fn put(
     asker: Asker,
     question: String,
     [once, task, always]: [String; 3],
     over: impl Future<Output = ()>,
-) -> Option<Reply> {
+) -> Result<Reply, Unanswered> {
     let choices = vec![
         Choice::new("yes").note(once).key('y'),
         Choice::new("task").note(task).key('t'),
         Choice::new("always").note(always).key('a'),
         Choice::new("no").key('n'),
     ];
-    Some(match pick(asker, question, (choices, 3), over).await {
-        Err(AskError::Interrupted) => return None,
+    Ok(match pick(asker, question, (choices, 3), over).await {
+        Err(AskError::Interrupted) => return Err(Unanswered::Left),
+        Err(AskError::Withdrawn) => return Err(Unanswered::TakenBack),
         Ok(0) => Reply::Once,
         Ok(1) => Reply::Task,
         Ok(2) => Reply::Tree,

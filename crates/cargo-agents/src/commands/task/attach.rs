@@ -1,6 +1,6 @@
 //! `cargo agents task attach ID`
 
-use std::{ops::ControlFlow, process::ExitCode};
+use std::{collections::VecDeque, ops::ControlFlow, process::ExitCode};
 
 use agents_system::{ask::Asker, process};
 use agents_task::{
@@ -10,7 +10,7 @@ use agents_task::{
 use tokio::sync::mpsc;
 
 use super::{
-    asks,
+    asks::{self, Unanswered},
     background::{
         client::{Line, Start, open},
         wire::{Asked, Began, Request, Say, is_last},
@@ -82,13 +82,13 @@ impl Watcher<'_> {
             Err(failure) => return Err(failure),
         };
         let mut live = Live::new(self.output, Reader::of(self.output));
-        let mut says = listen(line);
+        let mut says = Says::listen(line);
         self.show(&mut live, first)?;
         let mut leaves = false;
         loop {
             tokio::select! {
                 biased;
-                say = says.recv() => match say {
+                say = says.next() => match say {
                     Some(say) => {
                         if let Some(left) = self.show(&mut live, say?)? {
                             live.pause();
@@ -106,7 +106,7 @@ impl Watcher<'_> {
             // Not before everything was read that was there: it may be answered by now.
             if says.is_empty() && !self.asked.is_empty() {
                 live.pause();
-                leaves = self.ask().await?.is_break();
+                leaves = self.ask(&mut says).await?.is_break();
             }
             if leaves || process::interrupted() {
                 live.pause();
@@ -161,13 +161,17 @@ impl Watcher<'_> {
     }
 
     /// Asks the first of the open questions. It breaks if whoever sits there leaves: they have not answered.
-    async fn ask(&mut self) -> Result<ControlFlow<()>, Failure> {
+    async fn ask(&mut self, says: &mut Says) -> Result<ControlFlow<()>, Failure> {
         let Some(asker) = self.asker else { return Ok(ControlFlow::Continue(())) };
         let Asked { ask, path, question, means, .. } = self.asked.remove(0);
-        let (question, never) = (format!("{path}: {question}"), std::future::pending());
-        let reply = match asks::put(asker, question, means, never).await {
-            None => return Ok(ControlFlow::Break(())),
-            Some(reply) => reply,
+        let question = format!("{path}: {question}");
+        let reply = match asks::put(asker, question, means, says.until_answered(&ask)).await {
+            Err(Unanswered::Left) => return Ok(ControlFlow::Break(())),
+            Err(Unanswered::TakenBack) => {
+                self.output.talk("somebody else has answered, or nobody waits for it any more");
+                return Ok(ControlFlow::Continue(()));
+            }
+            Ok(reply) => reply,
         };
         let request = Request::Answer { ask, reply };
         let answered = match open(self.settings, &request, Start::Never).await? {
@@ -181,21 +185,51 @@ impl Watcher<'_> {
     }
 }
 
-/// Reads what is said as it comes, so that nothing is lost while something else is done.
-fn listen(mut line: Line) -> mpsc::UnboundedReceiver<Result<Say, Failure>> {
-    let (send, says) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        loop {
-            let said = match line.next().await {
-                Ok(Some(say)) => Ok(say),
-                Ok(None) => return,
-                Err(failure) => Err(failure),
-            };
-            let ends = said.is_err();
-            if send.send(said).is_err() || ends {
+/// What the supervisor says, in its order. It is read as it comes, so that nothing is lost while something else is done.
+struct Says {
+    coming: mpsc::UnboundedReceiver<Result<Say, Failure>>,
+    /// What came while a question stood on the terminal.
+    before: VecDeque<Result<Say, Failure>>,
+}
+
+impl Says {
+    fn listen(mut line: Line) -> Self {
+        let (send, coming) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            loop {
+                let said = match line.next().await {
+                    Ok(Some(say)) => Ok(say),
+                    Ok(None) => return,
+                    Err(failure) => Err(failure),
+                };
+                let ends = said.is_err();
+                if send.send(said).is_err() || ends {
+                    return;
+                }
+            }
+        });
+        Self { coming, before: VecDeque::new() }
+    }
+
+    async fn next(&mut self) -> Option<Result<Say, Failure>> {
+        match self.before.pop_front() {
+            Some(say) => Some(say),
+            None => self.coming.recv().await,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.coming.is_empty()
+    }
+
+    /// Ends when a question needs no answer any more: it has one, or the supervisor is gone.
+    async fn until_answered(&mut self, question: &str) {
+        while let Some(say) = self.coming.recv().await {
+            let over = matches!(&say, Ok(Say::Answered { ask }) if ask == question);
+            self.before.push_back(say);
+            if over {
                 return;
             }
         }
-    });
-    says
+    }
 }

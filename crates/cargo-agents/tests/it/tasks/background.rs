@@ -349,6 +349,22 @@ fn whoever_attaches_can_answer_and_leaving_is_no_answer() {
 }
 
 #[test]
+fn a_question_that_somebody_else_answers_leaves_the_terminals_of_those_who_watch() {
+    let scene = Scene::new(ASKS);
+    let id = scene.start(&["run", "helper", "x"]);
+    let ask = scene.question()["ask"].as_str().unwrap().to_owned();
+    let size = Size { columns: 140, rows: 40 };
+    let terminal = Terminal::start(&scene.command(&["attach", &id]), size);
+    terminal.wait_for("helper: `bash` runs `touch made`");
+    let approved = scene.run(&["approve", &ask]);
+    assert_eq!(approved.code, Some(0), "{approved:?}");
+    let ended = terminal.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.screen);
+    assert!(ended.screen.contains("somebody else has answered"), "{}", ended.screen);
+    assert!(ended.screen.contains("Over."), "{}", ended.screen);
+}
+
+#[test]
 fn a_supervisor_that_is_killed_takes_everything_with_it_and_tasks_can_go_on() {
     let scene = Scene::new(&sleeps("64.875"));
     let id = scene.start(&["run", "helper", "first", "--allow", "bash"]);
