@@ -98,7 +98,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) variables: &'a [(String, String)],
     pub(crate) confinement: &'a Confinement,
     pub(crate) roots: Roots,
-    /// A directory of its own.
+    /// A directory of its own, which is gone when it has ended.
     pub(crate) room: &'a Utf8Path,
 }
 
@@ -115,6 +115,7 @@ impl Surroundings<'_> {
                 Confinement::Sandbox(sandbox) => Some(self.rights(sandbox)),
             },
             grace: GRACE,
+            room: Some(self.room.to_owned()),
         }
     }
 

@@ -60,6 +60,9 @@ pub struct Order {
     pub sandbox: Option<sandbox::Rights>,
     /// How long it may take to react to a polite request to end.
     pub grace: Duration,
+    /// A directory that is removed once nothing of it is running, even if we are gone by then.
+    #[serde(default)]
+    pub room: Option<Utf8PathBuf>,
 }
 
 /// What a keeper is told. Who orders nothing else gets a child without anything to read.
@@ -284,12 +287,21 @@ fn obey(socket: &UnixStream) -> io::Result<Report> {
     let mut line = String::new();
     io::BufReader::new(socket).read_line(&mut line)?;
     let Told { order, stdin } = serde_json::from_str(&line)?;
+    let report = carry_out(&order, stdin, socket);
+    if let Some(room) = &order.room {
+        // Whoever ordered this removes it, too, if they can.
+        let _ = fs_err::remove_dir_all(room);
+    }
+    Ok(report)
+}
+
+fn carry_out(order: &Order, stdin: Stdin, socket: &UnixStream) -> Report {
     // Rules bind a thread and what it starts, so we stay free to end what we started.
-    let started = std::thread::scope(|scope| scope.spawn(|| start(&order, stdin)).join());
+    let started = std::thread::scope(|scope| scope.spawn(|| start(order, stdin)).join());
     let child =
         match started.unwrap_or_else(|_| Err(Report::NotStarted("the keeper broke".to_owned()))) {
             Ok(child) => child,
-            Err(report) => return Ok(report),
+            Err(report) => return report,
         };
     let pid = Pid::from_child(&child);
     let over = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok();
@@ -314,11 +326,11 @@ fn obey(socket: &UnixStream) -> io::Result<Report> {
         }
     }
     let left = end_all(pid, &mut ending);
-    Ok(match (ending, left) {
+    match (ending, left) {
         (Some(ending), Ok(ended_too)) => Report::Ended { ending, ended_too },
         (None, Ok(_)) => Report::Ended { ending: Ending::Signal(9), ended_too: 0 },
         (_, Err(left)) => Report::LeftBehind(left),
-    })
+    }
 }
 
 fn watched(fd: BorrowedFd<'_>) -> PollFd<'_> {

@@ -123,6 +123,8 @@ fn nothing_stays_behind_when_we_are_killed() {
     let mark = format!("9{:07}.5", std::process::id());
     // A program that keeps a child, and dies: here, the socket to the keeper is simply closed.
     let agent = Agent::new();
+    let room = agent.scratch.path("room");
+    agent.scratch.write("room/half/written", "by what is killed");
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
     #[allow(clippy::disallowed_methods, reason = "to be the one that dies")]
     let mut keeper = std::process::Command::new(env!("CARGO_BIN_EXE_agents-keeper"))
@@ -136,6 +138,7 @@ fn nothing_stays_behind_when_we_are_killed() {
         env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
         sandbox: None,
         grace: Duration::from_millis(200),
+        room: Some(room.clone()),
     };
     let mut ours = ours;
     serde_json::to_writer(&mut ours, &order).unwrap();
@@ -146,4 +149,5 @@ fn nothing_stays_behind_when_we_are_killed() {
     drop(ours);
     keeper.wait().unwrap();
     assert_eq!(running(&mark), 0);
+    assert!(!room.exists());
 }
