@@ -12,6 +12,8 @@ use crate::{
 pub(super) struct Calls {
     open: Vec<Open>,
     started: usize,
+    /// What the provider calls the answer; empty if it has no name for it.
+    answer: String,
 }
 
 #[derive(Debug)]
@@ -31,11 +33,21 @@ impl Calls {
         self.started
     }
 
-    /// A call begins. One without an id is given one that is unique within the answer.
+    /// What the provider calls the answer that they are in.
+    pub(super) fn in_answer(&mut self, id: &str) {
+        id.clone_into(&mut self.answer);
+    }
+
+    /// A call begins. One without an id is given one that is unique in the conversation, if its answer has a name, and otherwise only
+    /// in its answer.
     pub(super) fn start(&mut self, key: u64, id: String, name: String) -> Event {
         let index = self.started;
         self.started += 1;
-        let id = if id.is_empty() { format!("call_{index}") } else { id };
+        let id = match (&*id, &*self.answer) {
+            ("", "") => format!("call_{index}"),
+            ("", answer) => format!("{answer}_{index}"),
+            _ => id,
+        };
         let event = Event::ToolCallStarted { index, id: id.clone(), name: name.clone() };
         self.open.push(Open { key, index, id, name, json: String::new(), signature: None });
         event

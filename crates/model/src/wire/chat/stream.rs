@@ -155,10 +155,9 @@ impl ChatStream {
         }
         if !self.started {
             self.started = true;
-            out.push(Event::Started {
-                id: chunk.id.0.into_owned(),
-                model: chunk.model.0.into_owned(),
-            });
+            let id = chunk.id.0.into_owned();
+            self.calls.in_answer(&id);
+            out.push(Event::Started { id, model: chunk.model.0.into_owned() });
         }
         if let Some(choice) = chunk.choices.first {
             if let Some(delta) = choice.delta.or_else(|| choice.message.map(|it| *it)) {

@@ -58,11 +58,18 @@ fn calls_without_id_index_or_packed_arguments() {
     assert_eq!(
         calls(&turn),
         [
-            call("call_0", "read", "{\"a\":[1]}"),
-            call("call_1", "read", "{\"a\":[2]}"),
-            call("call_2", "list", "{}"),
+            call("x_0", "read", "{\"a\":[1]}"),
+            call("x_1", "read", "{\"a\":[2]}"),
+            call("x_2", "list", "{}"),
         ]
     );
+}
+
+#[test]
+fn calls_of_an_answer_without_a_name_are_counted() {
+    let one = json!({"function": {"name": "list", "arguments": null}});
+    let (turn, _) = decode(&[json!({"choices": [{"delta": {"tool_calls": [one]}}]})]);
+    assert_eq!(calls(&turn), [call("call_0", "list", "{}")]);
 }
 
 #[test]

@@ -90,7 +90,7 @@ struct Tokens {
 /// What has to be remembered between two chunks.
 #[derive(Debug, Default)]
 pub(in crate::wire) struct GeminiStream {
-    id: Option<String>,
+    started: bool,
     calls: Calls,
     stop: Option<StopReason>,
 }
@@ -105,8 +105,10 @@ impl GeminiStream {
         if let Some(error) = chunk.error {
             return Err(said::in_stream(*error));
         }
-        if self.id.is_none() {
-            let id = self.id.insert(chunk.response_id.0.into_owned()).clone();
+        if !self.started {
+            self.started = true;
+            let id = chunk.response_id.0.into_owned();
+            self.calls.in_answer(&id);
             out.push(Event::Started { id, model: chunk.model_version.0.into_owned() });
         }
         if let Some(reason) = chunk.prompt_feedback.and_then(|it| it.block_reason) {
@@ -141,14 +143,7 @@ impl GeminiStream {
         let signature = part.thought_signature.map(|data| Signature { wire: Wire::Gemini, data });
         if let Some(call) = part.function_call {
             let key = self.calls.started() as u64;
-            // A name that is unique in the conversation, not only in this answer.
-            let id = call.id.filter(|it| !it.is_empty()).unwrap_or_else(|| {
-                format!(
-                    "{}_{key}",
-                    self.id.as_deref().filter(|it| !it.is_empty()).unwrap_or("call")
-                )
-            });
-            out.push(self.calls.start(key, id, call.name));
+            out.push(self.calls.start(key, call.id.unwrap_or_default(), call.name));
             self.calls.sign(key, signature);
             if let Some(args) = call.args {
                 out.extend(self.calls.delta(key, args.to_string())?);
